@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""Runs the Autobahn test suite against our client and our server, and compares the result with expected.json.
+
+Called by run.sh, which sets the environment: HOLDFAST_BIN (our peer), WSTEST, ROOT. See `run.sh` for the arguments.
+
+The suite is slow (one thread of Python 2), mostly waiting or compressing, and independent from case to case. So the cases
+are dealt out to several instances of it, of which as many run at a time as there are cores.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+AGENT = "Holdfast"
+HERE = pathlib.Path(__file__).resolve().parent
+EXPECTED = HERE / "expected.json"
+REPORTS = pathlib.Path(os.environ["ROOT"], "reports", "conformance")
+SLOW_GROUPS = {"9", "12", "13"}
+CASES_PER_INSTANCE = 24
+SECONDS_PER_SLOW_CASE = 60  # only an upper bound, after which an instance is given up
+SECONDS_PER_CASE = 12
+
+
+def group(case):
+    return case.split(".")[0]
+
+
+def in_order(case):
+    return [int(part) for part in case.split(".")]
+
+
+def choose_cases(scope, known):
+    """The cases of a scope; `share` rotates with the number of commits, so that every run tests others."""
+    if scope == "all":
+        return known
+    quick = [case for case in known if group(case) not in SLOW_GROUPS]
+    if scope == "quick":
+        return quick
+    slow = [case for case in known if group(case) in SLOW_GROUPS]
+    index, shares = (int(part) for part in (os.environ.get("SHARE") or f"{commit_count()}/12").split("/"))
+    print(f"share {index % shares} of {shares} of the {len(slow)} slow cases")
+    return quick + slow[index % shares :: shares]
+
+
+def commit_count():
+    command = ["git", "-C", str(HERE), "rev-list", "--count", "HEAD"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    return int(result.stdout) if result.returncode == 0 else int(time.time() // 86_400)
+
+
+def deal(cases):
+    """Deals the cases out like cards, so that slow neighbours end in different instances."""
+    instances = max(1, round(len(cases) / CASES_PER_INSTANCE))
+    return [cases[index::instances] for index in range(instances)]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for_port(port, process):
+    for _ in range(300):
+        if process.poll() is not None:
+            raise RuntimeError(f"wstest ended at once with status {process.returncode}")
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise RuntimeError("wstest does not listen")
+
+
+def stop(process):
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+class Instance:
+    """One run of the suite: some cases in one role, with a directory for its reports."""
+
+    def __init__(self, role, index, cases):
+        self.role = role
+        self.cases = cases
+        self.directory = REPORTS / role / f"{index:02}"
+        slow = sum(group(case) in SLOW_GROUPS for case in cases)
+        self.seconds = 30 + slow * SECONDS_PER_SLOW_CASE + (len(cases) - slow) * SECONDS_PER_CASE
+
+    def start(self, mode, **fields):
+        self.directory.mkdir(parents=True)
+        spec = {"outdir": str(self.directory), "cases": self.cases, "exclude-cases": [], "exclude-agent-cases": {}, **fields}
+        path = self.directory / "spec.json"
+        path.write_text(json.dumps(spec))
+        log = open(self.directory / "wstest.log", "w")
+        return subprocess.Popen([os.environ["WSTEST"], "-m", mode, "-u", "0", "-s", str(path)], stdout=log, stderr=log, cwd=self.directory)
+
+    def run(self, server_port):
+        try:
+            if self.role == "client":
+                self.run_client()
+            else:
+                self.run_server(server_port)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            print(f"{self.role}: {error}; see {self.directory}")
+        return self.results()
+
+    def run_client(self):
+        port = free_port()
+        suite = self.start("fuzzingserver", url=f"ws://127.0.0.1:{port}")
+        try:
+            wait_for_port(port, suite)
+            with open(self.directory / "client.log", "w") as log:
+                command = [os.environ["HOLDFAST_BIN"], "autobahn-client", f"ws://127.0.0.1:{port}", "--agent", AGENT]
+                status = subprocess.run(command, stdout=log, stderr=log, timeout=self.seconds).returncode
+                if status != 0:
+                    raise RuntimeError(f"our client ended with status {status}")
+        finally:
+            stop(suite)
+
+    def run_server(self, server_port):
+        suite = self.start("fuzzingclient", servers=[{"agent": AGENT, "url": f"ws://127.0.0.1:{server_port}"}])
+        try:
+            suite.wait(self.seconds)
+        finally:
+            stop(suite)
+
+    def results(self):
+        try:
+            report = json.loads((self.directory / "index.json").read_text())[AGENT]
+        except (OSError, ValueError, KeyError):
+            return {}
+        return {case: [entry["behavior"], entry["behaviorClose"]] for case, entry in report.items()}
+
+
+class EchoServer:
+    """Our server under test, one process for all instances."""
+
+    def __enter__(self):
+        REPORTS.mkdir(parents=True, exist_ok=True)
+        log = open(REPORTS / "server.log", "w")
+        self.process = subprocess.Popen([os.environ["HOLDFAST_BIN"], "echo-server"], stdout=subprocess.PIPE, stderr=log, text=True)
+        said = self.process.stdout.readline()
+        match = re.match(r"listening (\d+)", said)
+        if not match:
+            stop(self.process)
+            sys.exit(f"our echo server said {said!r}, not its port; see {REPORTS / 'server.log'}")
+        self.port = int(match[1])
+        return self
+
+    def __exit__(self, *_):
+        stop(self.process)
+
+
+def run_all(cases, roles, jobs):
+    shutil.rmtree(REPORTS, ignore_errors=True)
+    instances = [Instance(role, index, dealt) for index, dealt in enumerate(deal(cases)) for role in roles]
+    instances.sort(key=lambda instance: -instance.seconds)
+    results = {role: {} for role in roles}
+    with EchoServer() as server, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(instance.run, server.port): instance for instance in instances}
+        for done in concurrent.futures.as_completed(running):
+            results[running[done].role].update(done.result())
+    return results
+
+
+def report_of(role, case):
+    name = f"{AGENT.lower()}_case_{case.replace('.', '_')}.html"
+    found = list((REPORTS / role).glob(f"*/{name}"))
+    return f"; see {found[0].relative_to(os.environ['ROOT'])}" if found else ""
+
+
+def judge(cases, results, expected):
+    """Prints every deviation and returns the number of passed and failed cases."""
+    passed = failed = 0
+    for role, found in results.items():
+        for case in cases:
+            wanted, got = expected[case][role], found.get(case)
+            if got == wanted:
+                passed += 1
+                continue
+            failed += 1
+            outcome = "behaviour {}, close {}".format(*got) if got else "no result"
+            print(f"{role} {case}: {outcome}; expected {wanted[0]}, {wanted[1]}{report_of(role, case)}")
+    return passed, failed
+
+
+def record(results, expected):
+    for role, found in results.items():
+        for case, outcome in found.items():
+            expected[case][role] = outcome
+    lines = [f'  "{case}": {json.dumps(expected[case])}' for case in sorted(expected, key=in_order)]
+    EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Judge Holdfast with the Autobahn test suite.")
+    parser.add_argument("scope", nargs="?", default="all", choices=["quick", "share", "all"])
+    parser.add_argument("roles", nargs="?", default="both", choices=["client", "server", "both"])
+    parser.add_argument("--record", action="store_true", help="write the results to expected.json")
+    arguments = parser.parse_args()
+
+    expected = json.loads(EXPECTED.read_text())
+    cases = choose_cases(arguments.scope, sorted(expected, key=in_order))
+    roles = ["client", "server"] if arguments.roles == "both" else [arguments.roles]
+    jobs = int(os.environ.get("JOBS") or os.cpu_count() or 2)
+    started = time.monotonic()
+    results = run_all(cases, roles, jobs)
+    passed, failed = judge(cases, results, expected)
+    if arguments.record:
+        record(results, expected)
+    print(f"{len(cases)} cases, {' and '.join(roles)}, {time.monotonic() - started:.0f} s")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed and not arguments.record else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

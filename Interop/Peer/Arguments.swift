@@ -1,0 +1,20 @@
+/// A command line: plain words, and options with a value or without.
+struct Arguments {
+    private static let flags: Set = ["--no-compression", "--lines"]
+
+    private(set) var words: [String] = []
+    private(set) var options: [String: String] = [:]
+
+    init(_ arguments: some Sequence<String>) {
+        var rest = arguments.makeIterator()
+        while let argument = rest.next() {
+            if Self.flags.contains(argument) {
+                options[argument] = ""
+            } else if argument.hasPrefix("--") {
+                options[argument] = rest.next()
+            } else {
+                words.append(argument)
+            }
+        }
+    }
+}

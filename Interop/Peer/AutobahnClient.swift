@@ -1,0 +1,28 @@
+import Holdfast
+
+/// The client that Autobahn's fuzzing server tests: asks for every case, one after the other, and echoes.
+struct AutobahnClient {
+    let url: String
+    let agent: String
+
+    func run() async throws {
+        let count = try await WebSocketConnection.withConnection(to: "\(url)/getCaseCount") { connection in
+            for try await case .text(let text) in connection.messages { return Int(text) ?? 0 }
+            return 0
+        }
+        for number in 1...max(count, 1) { await runCase(number) }
+        try await WebSocketConnection.withConnection(to: "\(url)/updateReports?agent=\(agent)") { connection in
+            for try await _ in connection.messages {}
+        }
+    }
+
+    /// How a case ends is judged by the server; most are meant to end in an error here.
+    private func runCase(_ number: Int) async {
+        var configuration = WebSocketConfiguration()
+        configuration.limits = .forPeers
+        configuration.compression?.threshold = 0
+        try? await WebSocketConnection.withConnection(to: "\(url)/runCase?case=\(number)&agent=\(agent)", configuration: configuration) {
+            for try await message in $0.messages { try await $0.send(message) }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Holdfast
+import HoldfastServer
+
+/// Echoes every message; a path `/close/CODE/REASON` is closed at once.
+struct EchoServer {
+    var configuration = WebSocketServerConfiguration()
+
+    init(certificate: String?, key: String?) {
+        if let certificate, let key { configuration.tls = ServerTLSOptions(certificateChainFile: certificate, privateKeyFile: key) }
+        configuration.limits = .forPeers
+        // The smallest messages too, so that the suites see as much compression as can be.
+        configuration.compression?.threshold = 0
+    }
+
+    func run() async throws {
+        let server = WebSocketServer(configuration: configuration) { connection, request in
+            let path = request.path.split(separator: "/")
+            if path.count == 3, path[0] == "close", let code = UInt16(path[1]) {
+                await connection.close(code: CloseCode(rawValue: code), reason: String(path[2]))
+            } else {
+                for try await message in connection.messages { try await connection.send(message) }
+            }
+        }
+        try await server.run { running in
+            print("listening \(running.port)")
+            fflush(nil)
+        }
+    }
+}
+
+extension WebSocketLimits {
+    /// What Autobahn's 9.* ask for: messages of 16 MiB, in up to 65 536 fragments.
+    static var forPeers: WebSocketLimits {
+        var limits = WebSocketLimits()
+        limits.message = 32 << 20
+        limits.fragments = 1 << 20
+        return limits
+    }
+}

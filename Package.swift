@@ -1,0 +1,107 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target, tests included, gets these.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .treatAllWarnings(as: .error),
+]
+/// Core targets also refuse unmarked unsafe code.
+let pure = strict + [.strictMemorySafety()]
+
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let deques = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+
+let package = Package(
+    name: "holdfast",
+    platforms: [.macOS(.v14), .iOS(.v17)],
+    products: [
+        .library(name: "Holdfast", targets: ["Holdfast"]),
+        .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
+        .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
+        .executable(name: "holdfast", targets: ["HoldfastTool"]),
+    ],
+    dependencies: [
+        // Sockets and event loops, on every platform.
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
+        // Double-ended queues.
+        .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
+        // TLS where Network.framework is not.
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
+        // Network.framework on Apple platforms.
+        .package(url: "https://github.com/apple/swift-nio-transport-services.git", from: "1.28.0"),
+        // Graceful shutdown of the server inside a larger service.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        // The tool's command line.
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
+    ],
+    targets: [
+        // Core: rules only.
+        .target(name: "MachineCore", path: "Sources/Core/MachineCore", swiftSettings: pure),
+        .target(name: "WebSocketCore", dependencies: ["MachineCore"], path: "Sources/Core/WebSocketCore", swiftSettings: pure),
+        .target(name: "SessionCore", dependencies: ["MachineCore", "WebSocketCore"], path: "Sources/Core/SessionCore", swiftSettings: pure),
+
+        // Runtime: where rules meet the world.
+        .systemLibrary(name: "CZlib", path: "Sources/Runtime/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .target(
+            name: "WebSocketRuntime", dependencies: ["MachineCore", "WebSocketCore", "CZlib", nioLocks, deques],
+            path: "Sources/Runtime/WebSocketRuntime", swiftSettings: strict),
+        .target(
+            name: "WebSocketNIO",
+            dependencies: [
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioLocks, nioSSL, deques,
+                .product(name: "NIOTransportServices", package: "swift-nio-transport-services", condition: .when(platforms: [.iOS, .macOS])),
+            ],
+            path: "Sources/Runtime/WebSocketNIO", swiftSettings: strict),
+
+        // Client: what an app imports.
+        .target(
+            name: "Holdfast", dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", nioLocks],
+            path: "Sources/Client/Holdfast", swiftSettings: strict),
+
+        // Server.
+        .target(
+            name: "HoldfastServer",
+            dependencies: [
+                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", nioCore, nioPosix, nioLocks, nioSSL,
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Sources/Server/HoldfastServer", swiftSettings: strict),
+
+        // Tools.
+        .target(
+            name: "HoldfastTesting",
+            dependencies: ["Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioLocks],
+            path: "Sources/Tools/HoldfastTesting", swiftSettings: strict),
+        .executableTarget(
+            name: "HoldfastTool",
+            dependencies: [
+                "Holdfast", "HoldfastServer", "HoldfastTesting",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Tools/holdfast", swiftSettings: strict),
+
+        // Peers of the conformance, interop and benchmark scripts.
+        .executableTarget(name: "HoldfastPeer", dependencies: ["Holdfast", "HoldfastServer"], path: "Interop/Peer", swiftSettings: strict),
+        .executableTarget(name: "NIOEcho", dependencies: [nioCore, nioPosix], path: "Benchmarks/NIOEcho", swiftSettings: strict),
+
+        .testTarget(name: "MachineCoreTests", dependencies: ["MachineCore"], swiftSettings: strict),
+        .testTarget(name: "WebSocketCoreTests", dependencies: ["MachineCore", "WebSocketCore", "HoldfastTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "SessionCoreTests", dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "HoldfastTesting"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "WebSocketRuntimeTests",
+            dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "HoldfastTesting"], swiftSettings: strict),
+        .testTarget(name: "HoldfastTestingTests", dependencies: ["MachineCore", "HoldfastTesting"], swiftSettings: strict),
+        .testTarget(name: "HoldfastToolTests", dependencies: ["HoldfastTool", "WebSocketCore"], swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,23 @@
+public import WebSocketCore
+public import WebSocketRuntime
+
+/// Everything about a connection that can be chosen; the defaults suit an app.
+public struct WebSocketConfiguration: Sendable {
+    /// More fields for the upgrade request, such as `Authorization` or `Origin`.
+    public var headers: HeaderFields = [:]
+    /// The subprotocols offered, in order of preference.
+    public var subprotocols: [String] = []
+    /// How to compress messages (RFC 7692), if the server agrees; nil: not at all.
+    public var compression: CompressionOptions? = CompressionOptions()
+    /// What the connection may cost.
+    public var limits = WebSocketLimits()
+    /// How long it waits.
+    public var timeouts = WebSocketTimeouts()
+    /// How a `wss` server is checked.
+    public var tls = TLSOptions()
+    /// Whether messages are handed over whole, or in pieces as they arrive.
+    public var delivery = Delivery.messages
+
+    /// The defaults.
+    public init() {}
+}

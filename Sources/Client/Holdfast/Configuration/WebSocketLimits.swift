@@ -1,0 +1,24 @@
+package import WebSocketCore
+
+/// What one connection may cost at most; all in bytes unless said otherwise.
+public struct WebSocketLimits: Hashable, Sendable {
+    /// The largest message taken, all fragments together and after inflating; a larger one ends the connection with 1009.
+    public var message = 1 << 20
+    /// The largest frame taken, as it is on the wire; nil: as large as a message.
+    public var frame: Int?
+    /// The largest number of fragments of one message.
+    public var fragments = 65_536
+    /// The largest head of the handshake, request or response.
+    public var head = 16 * 1024
+    /// How much of the body of a refused upgrade is kept.
+    public var refusalBody = 4096
+    /// How much may be received and not yet taken by the app before reading stops.
+    public var receiveBuffer = 256 * 1024
+    /// How much may be handed over for sending before `send` waits.
+    public var sendBuffer = 64 * 1024
+
+    /// The defaults.
+    public init() {}
+
+    package var messageLimits: MessageLimits { MessageLimits(frame: frame ?? message, message: message, fragments: fragments) }
+}

@@ -1,0 +1,48 @@
+import WebSocketCore
+import WebSocketNIO
+import WebSocketRuntime
+
+extension WebSocketConnection {
+    /// Connects and shakes hands.
+    ///
+    /// For code that cannot be scoped; otherwise prefer ``withConnection(to:configuration:_:)``.
+    ///
+    /// - Parameter url: `ws://host:port/path?query` or `wss://…`.
+    /// - Throws: ``WebSocketError``: a bad URL, no route, a timeout, a TLS failure, a refusal with its status, headers and
+    ///   the first bytes of its body; ``WebSocketError/Code/cancelled`` at once if the task is cancelled.
+    public static func connect(
+        to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration()
+    ) async throws(WebSocketError) -> WebSocketConnection {
+        let parsed: WebSocketURL
+        do throws(URLProblem) {
+            parsed = try WebSocketURL(url)
+        } catch {
+            throw WebSocketError(TransportError(.invalidURL, error.description, underlying: error))
+        }
+        return try await WebSocketError.wrap { () async throws(TransportError) in
+            let channel = try await NIOConnector.connect(ClientOptions(url: parsed, configuration: configuration))
+            return WebSocketConnection(channel, pingTimeout: configuration.timeouts.ping)
+        }
+    }
+
+    /// Connects, runs `body`, and closes whatever happens: it cannot leak.
+    ///
+    /// When `body` returns, the connection is closed with 1000; when it throws, with 1001. If the task is cancelled the
+    /// link is dropped at once.
+    ///
+    /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)`` does, or what `body` throws.
+    public static func withConnection<Result>(
+        to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration(),
+        _ body: (WebSocketConnection) async throws -> Result
+    ) async throws -> Result {
+        let connection = try await connect(to: url, configuration: configuration)
+        do {
+            let result = try await body(connection)
+            await connection.close()
+            return result
+        } catch {
+            await connection.close(code: .goingAway)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,109 @@
+public import WebSocketCore
+public import WebSocketRuntime
+
+/// One open WebSocket, from handshake to close.
+///
+/// All members may be used from any task at any time. Messages of different senders are never
+/// mixed, and leave in the order in which they were accepted. When the last copy is released the
+/// link is dropped; ``withConnection(to:configuration:_:)`` closes it properly.
+public struct WebSocketConnection: Sendable {
+    package let transport: any MessageTransport
+    private let pingTimeout: Duration
+
+    /// A connection over any transport.
+    ///
+    /// - Parameter pingTimeout: How long ``ping(timeout:)`` waits unless told.
+    public init(_ transport: any MessageTransport, pingTimeout: Duration = WebSocketTimeouts().ping) {
+        (self.transport, self.pingTimeout) = (transport, pingTimeout)
+    }
+
+    /// The subprotocol agreed on, if any.
+    public var subprotocol: String? { transport.agreement.subprotocol }
+    /// The extensions agreed on, as the server wrote them.
+    public var extensions: [String] { transport.agreement.extensions }
+    /// How messages are compressed; nil if they are not.
+    public var compression: DeflateParameters? { transport.agreement.deflate }
+    /// The server's answer to the upgrade.
+    public var response: ResponseHead { transport.agreement.response }
+    /// Both close codes and who closed first; nil while the connection is open.
+    public var closeRecord: CloseRecord? { transport.closeRecord }
+
+    /// What the peer sends, whole messages in order.
+    ///
+    /// Ends when both sides have parted in peace (1000, 1001, no code, or this side closed first), and throws
+    /// ``WebSocketError`` otherwise. Leaving the loop, or cancelling its task, loses nothing and does not
+    /// end the connection; a later loop goes on. Reading stops while the app does not keep up, see
+    /// ``WebSocketLimits/receiveBuffer``.
+    public var messages: WebSocketMessages { WebSocketMessages(transport: transport) }
+
+    /// What the peer sends, in pieces as they arrive.
+    ///
+    /// With ``WebSocketConfiguration/delivery`` set to `.chunks`, no message is ever held whole. Otherwise each
+    /// message is one piece.
+    public var chunks: WebSocketChunks { WebSocketChunks(transport: transport) }
+
+    /// Sends a message; waits while ``WebSocketLimits/sendBuffer`` is full.
+    ///
+    /// Returns when the message is accepted in order; it is on the wire as soon as the socket takes it. Throws
+    /// ``WebSocketError/Code/cancelled`` if the task was cancelled while waiting: then nothing of it was or will be sent.
+    public func send(_ message: Message) async throws(WebSocketError) {
+        try await WebSocketError.wrap { () async throws(TransportError) in try await transport.send(message) }
+    }
+
+    /// Sends a message unless that would mean to wait; false if the send buffer is full.
+    public func offer(_ message: Message) throws(WebSocketError) -> Bool {
+        do throws(TransportError) { return try transport.offer(message) } catch { throw WebSocketError(error) }
+    }
+
+    /// Sends one message in pieces, so that it is never held whole.
+    ///
+    /// Other messages wait until it is complete; pings and pongs pass. If `pieces` throws, or the task is
+    /// cancelled half-way, the message can never be completed: the connection is closed with 1011.
+    ///
+    /// - Throws: ``WebSocketError``, or what `pieces` throws.
+    public func send<Pieces: AsyncSequence>(_ kind: MessageKind, pieces: Pieces) async throws where Pieces.Element == [UInt8] {
+        let ticket = try await WebSocketError.wrap { () async throws(TransportError) in try await transport.beginMessage() }
+        do {
+            for try await piece in pieces {
+                try await transport.send(MessageChunk(kind: kind, bytes: piece, isLast: false), of: ticket)
+            }
+            try await transport.send(MessageChunk(kind: kind, bytes: [], isLast: true), of: ticket)
+        } catch {
+            transport.abandon(ticket)
+            throw (error as? TransportError).map(WebSocketError.init) ?? error
+        }
+    }
+
+    /// Sends a ping and waits for its pong; returns the round trip time.
+    ///
+    /// - Parameter timeout: How long to wait once the ping has left; nil: ``WebSocketTimeouts/ping``.
+    /// - Throws: ``WebSocketError/Code/timedOut``; the connection lives on.
+    public func ping(timeout: Duration? = nil) async throws(WebSocketError) -> Duration {
+        try await WebSocketError.wrap { () async throws(TransportError) in try await transport.ping(timeout: timeout ?? pingTimeout) }
+    }
+
+    /// Closes: what was accepted for sending leaves first, then the close frame; waits for the peer's.
+    ///
+    /// Returns when the outcome is known, at the latest after ``WebSocketTimeouts/close``. Calling again is harmless.
+    /// If the task is cancelled the link is dropped at once. A code that may not be sent is replaced by 1000.
+    ///
+    /// - Parameter reason: For logs; cut to 123 bytes of UTF-8.
+    @discardableResult
+    public func close(code: CloseCode = .normal, reason: String = "") async -> CloseRecord {
+        await transport.close(CloseFrame(code.mayBeSentByApp ? code : .normal, reason: reason))
+    }
+
+    /// Drops the link at once, without a close handshake; what still waits is lost.
+    public func abort() { transport.abort() }
+}
+
+extension CloseCode {
+    /// Either role may send these; what only one may send (1010) is the library's own business.
+    fileprivate var mayBeSentByApp: Bool { maySend(as: .client) && maySend(as: .server) }
+}
+
+extension WebSocketError {
+    static func wrap<Result>(_ body: () async throws(TransportError) -> Result) async throws(WebSocketError) -> Result {
+        do throws(TransportError) { return try await body() } catch { throw WebSocketError(error) }
+    }
+}

@@ -1,0 +1,39 @@
+public import WebSocketCore
+import WebSocketRuntime
+
+/// The messages that a peer sends, in order; see ``WebSocketConnection/messages``.
+public struct WebSocketMessages: AsyncSequence, Sendable {
+    /// A whole message.
+    public typealias Element = Message
+    /// How it can fail.
+    public typealias Failure = WebSocketError
+    let transport: any MessageTransport
+
+    /// Starts to take messages.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(transport: transport) }
+
+    /// Takes messages one by one.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// How it can fail.
+        public typealias Failure = WebSocketError
+        let transport: any MessageTransport
+        private var joiner = MessageJoiner()
+
+        init(transport: any MessageTransport) { self.transport = transport }
+
+        /// Waits for the next message; nil after a clean end.
+        public mutating func next() async throws(WebSocketError) -> Message? { try await next(isolation: nil) }
+
+        /// Waits for the next message; nil after a clean end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> Message? {
+            do throws(TransportError) {
+                while let received = try await transport.receive() {
+                    if let message = joiner.join(received) { return message }
+                }
+                return nil
+            } catch {
+                throw WebSocketError(error)
+            }
+        }
+    }
+}

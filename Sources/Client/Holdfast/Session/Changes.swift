@@ -1,0 +1,44 @@
+import NIOConcurrencyHelpers
+
+/// Lets tasks wait until something has changed since they last looked.
+///
+/// Read ``version`` before looking; a change between the look and the wait is then not missed.
+final class Changes: Sendable {
+    private struct State {
+        var version: UInt64 = 0
+        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter: UInt64 = 0
+    }
+    private let state = NIOLockedValueBox(State())
+
+    var version: UInt64 { state.withLockedValue(\.version) }
+
+    func announce() {
+        let waiters = state.withLockedValue { state in
+            state.version += 1
+            defer { state.waiters = [:] }
+            return state.waiters.values
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Returns after a change since `version`, or when the task is cancelled.
+    func next(after version: UInt64) async {
+        let id = state.withLockedValue { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let mustWait = state.withLockedValue { state in
+                    guard state.version == version, !Task.isCancelled else { return false }
+                    state.waiters[id] = waiter
+                    return true
+                }
+                if !mustWait { waiter.resume() }
+            }
+        } onCancel: {
+            state.withLockedValue { $0.waiters.removeValue(forKey: id) }?.resume()
+        }
+    }
+}

@@ -1,0 +1,17 @@
+public import WebSocketCore
+
+/// What happens in the life of a ``WebSocket``, in order.
+public enum WebSocketEvent: Sendable {
+    /// A connection is open; the first one, or one after a loss.
+    case opened(WebSocketConnection)
+    /// The peer sent a message.
+    case message(Message)
+    /// The connection was lost, or an attempt at one failed: the next attempt starts after `delay`.
+    ///
+    /// `attempt` counts from 1 and starts afresh once a connection has been stable; see `ReconnectPolicy`.
+    case reconnecting(attempt: Int, delay: Duration, cause: WebSocketError)
+    /// Over for good: nil if this side closed, or the peer did with 1000; otherwise why no further attempt is made.
+    ///
+    /// Always the last event, and always there.
+    case closed(WebSocketError?)
+}

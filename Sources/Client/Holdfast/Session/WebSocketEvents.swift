@@ -1,0 +1,54 @@
+import WebSocketCore
+import WebSocketRuntime
+
+/// The events of a ``WebSocket``; see ``WebSocket/events``.
+public struct WebSocketEvents: AsyncSequence, Sendable {
+    /// Something that happened.
+    public typealias Element = WebSocketEvent
+    /// The sequence never fails: failures are events.
+    public typealias Failure = Never
+    let socket: WebSocket
+
+    /// Starts to take events.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(socket: socket) }
+
+    /// Takes events one by one.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// The sequence never fails.
+        public typealias Failure = Never
+        let socket: WebSocket
+        /// The connection whose messages come next, so that a message costs no turn of the session.
+        private var connection: WebSocketConnection?
+        private var joiner = MessageJoiner()
+
+        init(socket: WebSocket) { self.socket = socket }
+
+        /// Waits for the next event; nil after the last, or when the task is cancelled.
+        public mutating func next() async -> WebSocketEvent? { await next(isolation: nil) }
+
+        /// Waits for the next event; nil after the last, or when the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> WebSocketEvent? {
+            while true {
+                guard let connection else {
+                    switch await socket.session.nextSource() {
+                    case .event(let event): return event
+                    case .connection(let next): self.connection = next
+                    case nil: return nil
+                    }
+                    continue
+                }
+                do throws(TransportError) {
+                    if let received = try await connection.transport.receive() {
+                        if let message = joiner.join(received) { return .message(message) }
+                        continue
+                    }
+                } catch {
+                    // How a connection ended is the session's to tell; that this task was cancelled is not an end.
+                    if error.code == .cancelled { return nil }
+                }
+                (self.connection, joiner) = (nil, MessageJoiner())
+                await socket.session.drained(connection)
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+public import WebSocketCore
+public import WebSocketRuntime
+
+/// Why a WebSocket could not be opened, or ended other than in peace.
+public struct WebSocketError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong, in one word.
+    public typealias Code = TransportError.Code
+
+    /// The error of the transport, with everything it knows.
+    public let transport: TransportError
+
+    /// Makes an error out of the transport's.
+    public init(_ transport: TransportError) { self.transport = transport }
+
+    /// What went wrong, in one word.
+    public var code: Code { transport.code }
+    /// The HTTP status, if the server refused the upgrade.
+    public var httpStatus: Int? { transport.response?.status }
+    /// The header fields, if the server refused the upgrade.
+    public var responseHeaders: HeaderFields { transport.response?.headers ?? [:] }
+    /// The first bytes of the body, if the server refused the upgrade; see ``WebSocketLimits/refusalBody``.
+    public var body: [UInt8] { transport.body }
+    /// Both close codes and who closed first, if the connection had been open.
+    public var closeRecord: CloseRecord? { transport.record }
+    /// The error of the layer below: a ``ProtocolViolation``, a ``HandshakeFailure``, or one of TLS or the system.
+    public var underlying: (any Error)? { transport.underlying }
+
+    /// Whether trying again may help without anybody changing anything.
+    ///
+    /// Retried: no route, no answer, a link that broke, statuses 408, 425, 429 and 5xx (without 501 and 505), close
+    /// codes 1001, 1006, 1011 to 1014. All others say that the same would happen again.
+    public var isRetryable: Bool {
+        switch code {
+        case .unresolved, .unreachable, .timedOut, .lost, .unresponsive, .stalled: true
+        case .refused: [408, 425, 429].contains(httpStatus) || (500...599 ~= httpStatus ?? 0 && ![501, 505].contains(httpStatus))
+        case .closed: closeRecord.map { [1001, 1006, 1011, 1012, 1013, 1014].contains($0.code.rawValue) } ?? false
+        default: false
+        }
+    }
+
+    /// What failed, where, and whether it may be retried; holds no secrets.
+    public var description: String { "\(transport.detail)\(isRetryable ? "; may be retried" : "")" }
+}

@@ -1,0 +1,55 @@
+/// How long to wait before connecting again: longer each time, up to a limit, and never all clients at once.
+///
+/// The wait before attempt n is drawn below `min(base × 2ⁿ⁻¹, cap)`.
+public struct Backoff: Hashable, Sendable {
+    /// How the wait is drawn, given its ceiling.
+    public enum Jitter: Hashable, Sendable {
+        /// Anywhere from `minimum` up to the ceiling: spreads a crowd of clients the most.
+        case full
+        /// Anywhere in the upper half below the ceiling.
+        case equal
+        /// The ceiling itself, more or less by at most this fraction of it; 0 for no chance at all.
+        case proportional(Double)
+    }
+
+    /// The ceiling of the first wait.
+    public var base: Duration
+    /// The most that any wait can be.
+    public var cap: Duration
+    /// The least that any wait can be, unless `cap` is less.
+    public var minimum: Duration
+    /// How the wait is drawn.
+    public var jitter: Jitter
+
+    /// A backoff with these bounds.
+    public init(
+        base: Duration = .milliseconds(500), cap: Duration = .seconds(30), minimum: Duration = .milliseconds(100), jitter: Jitter = .full
+    ) {
+        (self.base, self.cap, self.minimum, self.jitter) = (base, cap, minimum, jitter)
+    }
+
+    /// `base` doubled for each attempt after the first, at most `cap`.
+    public func ceiling(attempt: Int) -> Duration {
+        var ceiling = min(base, cap)
+        for _ in 1..<min(max(attempt, 1), 64) where ceiling < cap { ceiling = min(ceiling + ceiling, cap) }
+        return ceiling
+    }
+
+    /// The wait before this attempt, counted from 1.
+    public func delay(attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
+        let ceiling = ceiling(attempt: attempt)
+        let (low, high) =
+            switch jitter {
+            case .full: (min(minimum, ceiling), ceiling)
+            case .equal: (ceiling * 0.5, ceiling)
+            case .proportional(let fraction): (ceiling * (1 - fraction.clamped), ceiling * (1 + fraction.clamped))
+            }
+        let drawn = low + (high - low) * Double.random(in: 0...1, using: &generator)
+        return max(.zero, min(max(drawn, minimum), cap))
+    }
+}
+
+extension Double {
+    /// Between 0 and 1; 0 if not a number.
+    fileprivate var clamped: Double { self > 0 ? min(self, 1) : 0 }
+}

@@ -1,0 +1,58 @@
+import MachineCore
+
+extension Heartbeat {
+    /// A ping whose pong has not come.
+    struct Ping: Hashable {
+        let number: UInt32
+        /// Who asked; nil for an automatic ping.
+        let id: UInt64?
+        let patience: Duration
+        let queuedAt: Moment
+        /// When it left for the socket; nil while it waits.
+        var writtenAt: Moment?
+    }
+
+    mutating func send(_ id: UInt64?, _ patience: Duration, at now: Moment, into effects: inout [Effect]) {
+        lastNumber &+= 1
+        pings.append(Ping(number: lastNumber, id: id, patience: patience, queuedAt: now))
+        effects.append(.sendPing(payload(lastNumber)))
+    }
+
+    mutating func noteWritten(_ payload: [UInt8], at now: Moment) {
+        guard let number = number(in: payload), let index = pings.firstIndex(where: { $0.number == number }) else { return }
+        pings[index].writtenAt = pings[index].writtenAt ?? now
+    }
+
+    /// A pong answers its ping and all before it (RFC 6455 §5.5.3); one that answers none is ignored.
+    mutating func noteAnswered(_ payload: [UInt8], at now: Moment, into effects: inout [Effect]) {
+        lastActivity = now
+        guard let number = number(in: payload), !lastNumber.precedes(number) else { return }
+        let answered = pings.prefix { !number.precedes($0.number) }
+        // A pong can outrun the news that its ping was written.
+        for ping in answered { effects.append(.roundTrip(id: ping.id, now - (ping.writtenAt ?? ping.queuedAt))) }
+        pings.removeFirst(answered.count)
+    }
+
+    mutating func end(into effects: inout [Effect]) {
+        for ping in pings { if let id = ping.id { effects.append(.expired(id)) } }
+        pings.removeAll()
+        isEnded = true
+    }
+
+    /// The seed and the number, both in network order.
+    private func payload(_ number: UInt32) -> [UInt8] {
+        [seed, number].flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> $0) } }
+    }
+
+    /// The number in a payload of ours; nil if someone else made it.
+    private func number(in payload: [UInt8]) -> UInt32? {
+        guard payload.count == 8 else { return nil }
+        let word = payload.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+        return word >> 32 == UInt64(seed) ? UInt32(truncatingIfNeeded: word) : nil
+    }
+}
+
+extension UInt32 {
+    /// Whether this number was given out before `other`: few are out at once, so this holds even where they wrap.
+    fileprivate func precedes(_ other: UInt32) -> Bool { Int32(truncatingIfNeeded: self &- other) < 0 }
+}

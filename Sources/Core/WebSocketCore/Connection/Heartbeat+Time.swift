@@ -1,0 +1,47 @@
+public import MachineCore
+
+extension Heartbeat {
+    /// When the next ping is due, expires, or has met silence for too long; nil if none can.
+    public var deadline: Moment? {
+        var earliest = pingDue
+        for ping in pings {
+            guard let due = due(ping), due < earliest ?? .distantFuture else { continue }
+            earliest = due
+        }
+        return earliest
+    }
+
+    /// Sends the ping that is due, expires what has waited too long, and tells death.
+    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+        let overdue = pings.filter { ping in due(ping).map { now >= $0 } ?? false }
+        if overdue.contains(where: { $0.id == nil }) {
+            effects.append(.dead)
+            return end(into: &effects)
+        }
+        for ping in overdue { if let id = ping.id { effects.append(.expired(id)) } }
+        pings.removeAll(where: overdue.contains)
+        guard let pingDue, now >= pingDue else { return }
+        pings.removeAll { $0.id == nil }  // Life came some other way, so its pong no longer matters.
+        send(nil, patience, at: now, into: &effects)
+    }
+
+    /// When silence calls for an automatic ping; nil while one is out that has met nothing else.
+    private var pingDue: Moment? {
+        guard let interval, !isPaused, !isEnded, !pings.contains(where: { $0.id == nil && isUnanswered($0) }) else { return nil }
+        return lastActivity + interval
+    }
+
+    /// When a ping has waited long enough; nil if it may wait for ever.
+    private func due(_ ping: Ping) -> Moment? {
+        switch (ping.id, ping.writtenAt) {
+        case (.some, let written?): written + ping.patience
+        case (.some, nil): ping.queuedAt + stall
+        case (nil, _) where isPaused || !isUnanswered(ping): nil
+        case (nil, let written?): written + ping.patience
+        case (nil, nil): max(ping.queuedAt, lastActivity) + stall
+        }
+    }
+
+    /// Whether an automatic ping has met only silence: any byte since it left is an answer.
+    private func isUnanswered(_ ping: Ping) -> Bool { ping.writtenAt.map { lastActivity <= $0 } ?? true }
+}

@@ -1,0 +1,101 @@
+/// The parameters of one `permessage-deflate` element, as a client offers it (RFC 7692 §7.1).
+///
+/// Answers have the same parameters; only `client_max_window_bits` must have a value there.
+public struct DeflateOffer: Hashable, Sendable {
+    /// The values that `client_max_window_bits` may have in an offer.
+    public enum ClientWindow: Hashable, Sendable {
+        /// The name alone: the server may choose.
+        case anyValue
+        /// At most this, `8...15`.
+        case bits(Int)
+
+        var bits: Int { if case .bits(let bits) = self { bits } else { 15 } }
+    }
+
+    /// Asks the server to start each message with an empty window.
+    public var serverNoContextTakeover: Bool
+    /// Says that the client starts each message with an empty window.
+    public var clientNoContextTakeover: Bool
+    /// The most the server may use, `8...15`; `nil` if absent.
+    public var serverMaxWindowBits: Int?
+    /// The most the client will use; `nil` if absent, and then the server may not limit it.
+    public var clientMaxWindowBits: ClientWindow?
+
+    static let name = "permessage-deflate"
+
+    /// Makes an offer; by default one without parameters.
+    public init(
+        serverNoContextTakeover: Bool = false, clientNoContextTakeover: Bool = false,
+        serverMaxWindowBits: Int? = nil, clientMaxWindowBits: ClientWindow? = nil
+    ) {
+        self.serverNoContextTakeover = serverNoContextTakeover
+        self.clientNoContextTakeover = clientNoContextTakeover
+        self.serverMaxWindowBits = serverMaxWindowBits
+        self.clientMaxWindowBits = clientMaxWindowBits
+    }
+
+    /// Reads an element; `nil` if it is another extension, or has an unknown, repeated or wrong parameter.
+    public init?(_ element: WebSocketExtension) {
+        guard element.name == Self.name, Set(element.parameters.map(\.name)).count == element.parameters.count else { return nil }
+        self.init()
+        for parameter in element.parameters {
+            switch (parameter.name, parameter.value) {
+            case ("server_no_context_takeover", nil): serverNoContextTakeover = true
+            case ("client_no_context_takeover", nil): clientNoContextTakeover = true
+            case ("client_max_window_bits", nil): clientMaxWindowBits = .anyValue
+            case ("server_max_window_bits", let value?):
+                guard let bits = Self.windowBits(value) else { return nil }
+                serverMaxWindowBits = bits
+            case ("client_max_window_bits", let value?):
+                guard let bits = Self.windowBits(value) else { return nil }
+                clientMaxWindowBits = .bits(bits)
+            default: return nil
+            }
+        }
+    }
+
+    /// The offer as an element of `Sec-WebSocket-Extensions`.
+    public var element: WebSocketExtension {
+        var element = WebSocketExtension(Self.name)
+        if serverNoContextTakeover { element.parameters.append(.init("server_no_context_takeover")) }
+        if clientNoContextTakeover { element.parameters.append(.init("client_no_context_takeover")) }
+        if let bits = serverMaxWindowBits { element.parameters.append(.init("server_max_window_bits", "\(bits)")) }
+        switch clientMaxWindowBits {
+        case .bits(let bits): element.parameters.append(.init("client_max_window_bits", "\(bits)"))
+        case .anyValue: element.parameters.append(.init("client_max_window_bits"))
+        case nil: break
+        }
+        return element
+    }
+
+    /// As written in the header field.
+    public var headerValue: String { element.headerValue }
+
+    /// Reads a server's answer to this offer; throws ``HandshakeFailure/Kind/invalidExtension`` if it does not fit.
+    public func accept(_ answer: WebSocketExtension) throws(HandshakeFailure) -> DeflateParameters {
+        func failure(_ detail: String) -> HandshakeFailure {
+            HandshakeFailure(.invalidExtension, "\(quoted(answer.headerValue)): \(detail)")
+        }
+        guard let answer = DeflateOffer(answer) else { throw failure("an unknown, repeated or wrong parameter") }
+        if serverNoContextTakeover, !answer.serverNoContextTakeover {  // RFC 7692 §7.1.1.1
+            throw failure("server_no_context_takeover was asked for and is not granted")
+        }
+        if let most = serverMaxWindowBits, (answer.serverMaxWindowBits ?? .max) > most {  // §7.1.2.1
+            throw failure("server_max_window_bits must be there, and at most \(most)")
+        }
+        if answer.clientMaxWindowBits == .anyValue { throw failure("client_max_window_bits has no value") }  // §7.1.2.2
+        if answer.clientMaxWindowBits != nil, clientMaxWindowBits == nil {  // §7.1.2.2
+            throw failure("client_max_window_bits was not offered")
+        }
+        return DeflateParameters(
+            serverNoContextTakeover: answer.serverNoContextTakeover,
+            clientNoContextTakeover: answer.clientNoContextTakeover || clientNoContextTakeover,
+            serverMaxWindowBits: answer.serverMaxWindowBits ?? 15,
+            clientMaxWindowBits: min(answer.clientMaxWindowBits?.bits ?? 15, clientMaxWindowBits?.bits ?? 15))
+    }
+
+    /// A decimal number in `8...15` without leading zeros (RFC 7692 §7.1.2).
+    private static func windowBits(_ text: String) -> Int? {
+        (8...15).first { String($0) == text }
+    }
+}

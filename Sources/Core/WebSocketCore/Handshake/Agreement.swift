@@ -1,0 +1,16 @@
+/// What client and server agreed on in the opening handshake.
+public struct Agreement: Hashable, Sendable {
+    /// The subprotocol that the server chose among those offered.
+    public var subprotocol: String?
+    /// How messages are compressed; `nil` if they are not.
+    public var deflate: DeflateParameters?
+    /// The extensions in use, as written in the answer.
+    public var extensions: [String]
+    /// The 101 response itself.
+    public var response: ResponseHead
+
+    /// Makes an agreement.
+    public init(subprotocol: String? = nil, deflate: DeflateParameters? = nil, extensions: [String] = [], response: ResponseHead) {
+        (self.subprotocol, self.deflate, self.extensions, self.response) = (subprotocol, deflate, extensions, response)
+    }
+}

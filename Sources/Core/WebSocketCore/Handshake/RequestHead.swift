@@ -1,0 +1,60 @@
+/// The request line and the header fields of an HTTP/1 request (RFC 9112 §3).
+public struct RequestHead: Hashable, MessageHead, CustomStringConvertible {
+    /// Such as `GET`; case counts.
+    public var method: String
+    /// As on the wire: `/path?query`, `http://host/path`, or `*`.
+    public var target: String
+    /// The `x` in `HTTP/1.x`.
+    public var minorVersion: Int
+    /// The fields, in order.
+    public var headers: HeaderFields
+
+    /// Makes a head; nothing is checked until it is encoded.
+    public init(method: String = "GET", target: String, minorVersion: Int = 1, headers: HeaderFields = [:]) {
+        (self.method, self.target, self.minorVersion, self.headers) = (method, target, minorVersion, headers)
+    }
+
+    /// Reads `GET /path HTTP/1.1`.
+    public init(startLine: String, headers: HeaderFields) throws(HandshakeFailure) {
+        let parts = startLine.split(separator: " ", omittingEmptySubsequences: false)
+        guard parts.count == 3, HeaderSyntax.isToken(parts[0]), HeaderSyntax.isVisible(parts[1]) else {
+            throw HandshakeFailure(.malformedHead, "the request line is not `method target HTTP/1.1`")
+        }
+        self.init(
+            method: String(parts[0]), target: String(parts[1]), minorVersion: try Self.minorVersion(parts[2]), headers: headers)
+    }
+
+    /// The path of the target, still percent-encoded; at least `/`, or `*`.
+    public var path: String {
+        let path = origin.prefix { $0 != "?" }
+        return path.isEmpty ? "/" : String(path)
+    }
+
+    /// What follows the first `?` of the target, still percent-encoded; `nil` without a `?`.
+    public var query: String? {
+        origin.firstIndex(of: "?").map { String(origin[origin.index(after: $0)...]) }
+    }
+
+    /// The target from its path on; servers must take the absolute form too (RFC 9112 §3.2.2).
+    private var origin: Substring {
+        guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return target[...] }
+        let rest = target[scheme.upperBound...]
+        return rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
+    }
+
+    /// The bytes to send, the blank line included.
+    ///
+    /// Throws ``HandshakeFailure/Kind/invalidHeader`` if a part would break out of its place.
+    public func encoded() throws(HandshakeFailure) -> [UInt8] {
+        guard HeaderSyntax.isToken(method), HeaderSyntax.isVisible(target), 0...9 ~= minorVersion else {
+            throw HandshakeFailure(.invalidHeader, "the request line cannot be written: method or target has forbidden characters")
+        }
+        try headers.check()
+        var bytes = Array("\(method) \(target) HTTP/1.\(minorVersion)\r\n".utf8)
+        headers.write(to: &bytes)
+        return bytes
+    }
+
+    /// The method and the path, for logs: the query and the fields may hold credentials.
+    public var description: String { "\(method) \(path)\(query == nil ? "" : "?…")" }
+}

@@ -1,0 +1,84 @@
+/// The server's side of the opening handshake (RFC 6455 §4.2).
+public struct ServerHandshake: Hashable, Sendable {
+    /// The request as it came.
+    public let request: RequestHead
+    /// In the client's order of preference.
+    public let offeredSubprotocols: [String]
+    /// What the client would use, in its order of preference.
+    public let offeredExtensions: [WebSocketExtension]
+
+    private let key: WebSocketKey
+
+    static let version = "13"
+
+    /// Checks a request.
+    ///
+    /// Throws ``HandshakeFailure/Kind/notAnUpgrade`` for plain HTTP, so that it may be served as such; any other failure
+    /// is to be answered with its ``HandshakeFailure/refusal``.
+    public init(_ request: RequestHead) throws(HandshakeFailure) {
+        let headers = request.headers
+        guard headers.contains("websocket", in: "Upgrade") else {
+            throw HandshakeFailure(.notAnUpgrade, "the request has no `Upgrade: websocket`")
+        }
+        guard request.minorVersion >= 1 else {  // RFC 9110 §7.8: Upgrade means nothing in HTTP/1.0.
+            throw HandshakeFailure(.notAnUpgrade, "HTTP/1.0 cannot upgrade")
+        }
+        guard request.method == "GET" else { throw HandshakeFailure(.invalidMethod, "\(quoted(request.method)) instead of GET") }
+        guard headers.contains("upgrade", in: "Connection") else {
+            throw HandshakeFailure(.invalidRequest, "Connection has no `Upgrade`: perhaps a proxy took it out")
+        }
+        guard headers.values("Host").count == 1 else { throw HandshakeFailure(.invalidRequest, "there must be one Host") }
+        // A body would be read as frames.
+        guard headers["Transfer-Encoding"] == nil, headers.values("Content-Length").allSatisfy({ $0 == "0" }) else {
+            throw HandshakeFailure(.invalidRequest, "an upgrade request has no body")
+        }
+        let versions = headers.values("Sec-WebSocket-Version")
+        guard versions == [Self.version] else {
+            throw HandshakeFailure(.unsupportedVersion, "\(quoted(versions.joined(separator: ", "))) instead of \(Self.version)")
+        }
+        let keys = headers.values("Sec-WebSocket-Key")
+        guard keys.count == 1, let key = WebSocketKey(keys[0]) else {
+            throw HandshakeFailure(.invalidRequest, "there must be one Sec-WebSocket-Key of 16 bytes in base64")
+        }
+        let subprotocols = headers.tokens("Sec-WebSocket-Protocol")
+        if let wrong = Subprotocols.firstInvalid(in: subprotocols) {
+            throw HandshakeFailure(.invalidRequest, "the subprotocol \(quoted(wrong)) is not a token, or there twice")
+        }
+        do throws(HandshakeFailure) {  // RFC 6455 §9.1: what breaks the grammar fails; what is merely unknown is passed over.
+            offeredExtensions = try WebSocketExtension.parse(headers)
+        } catch {
+            throw HandshakeFailure(.invalidRequest, error.detail)
+        }
+        self.request = request
+        self.key = key
+        offeredSubprotocols = subprotocols
+    }
+
+    /// Accepts the request; send the agreement's response.
+    ///
+    /// - Parameters:
+    ///   - subprotocol: One of the offered, or `nil` for none.
+    ///   - deflate: What compression this side is willing to do; `nil` for none.
+    ///   - headers: More fields to send.
+    /// - Throws: ``HandshakeFailure/Kind/invalidSubprotocol`` for one that was not offered;
+    ///   ``HandshakeFailure/Kind/invalidHeader`` for fields that the handshake sets itself or that cannot be sent.
+    public func accept(
+        subprotocol: String? = nil, deflate: DeflatePreferences? = nil, headers: HeaderFields = [:]
+    ) throws(HandshakeFailure) -> Agreement {
+        try headers.refuse(["upgrade", "connection", "content-length", "transfer-encoding"])
+        var fields: HeaderFields = ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": key.accept]
+        if let subprotocol {
+            guard offeredSubprotocols.contains(subprotocol) else {
+                throw HandshakeFailure(.invalidSubprotocol, "\(quoted(subprotocol)) was not offered")
+            }
+            fields.add("Sec-WebSocket-Protocol", subprotocol)
+        }
+        let agreed = deflate?.answer(to: offeredExtensions)
+        if let agreed { fields.add("Sec-WebSocket-Extensions", agreed.answer.headerValue) }
+        for field in headers { fields.add(field) }
+        try fields.check()
+        return Agreement(
+            subprotocol: subprotocol, deflate: agreed?.parameters, extensions: agreed.map { [$0.answer.headerValue] } ?? [],
+            response: ResponseHead(status: 101, headers: fields))
+    }
+}

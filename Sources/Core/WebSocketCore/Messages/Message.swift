@@ -1,0 +1,15 @@
+/// One whole application message.
+public enum Message: Hashable, Sendable {
+    /// UTF-8 text.
+    case text(String)
+    /// Bytes.
+    case binary([UInt8])
+
+    /// The length of the payload in bytes; of text, in UTF-8.
+    public var byteCount: Int {
+        switch self {
+        case .text(let text): text.utf8.count
+        case .binary(let bytes): bytes.count
+        }
+    }
+}

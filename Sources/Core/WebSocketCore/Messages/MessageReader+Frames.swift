@@ -1,0 +1,63 @@
+extension MessageReader {
+    /// Checks what a header alone can tell: masking, order of fragments, limits.
+    mutating func admitFrame() throws(ProtocolViolation) {
+        switch (role, frame.mask) {
+        case (.server, nil): throw ProtocolViolation(.missingMask, "a client must mask every frame")
+        case (.client, .some): throw ProtocolViolation(.unexpectedMask, "a server must not mask")
+        case (.server, .some), (.client, nil): break
+        }
+        if frame.opcode.isControl { return }
+        // RFC 6455 §5.4: fragments of two messages are never mixed.
+        if frame.opcode == .continuation {
+            guard message.isOpen else { throw ProtocolViolation(.unexpectedContinuation, "no message is open") }
+        } else {
+            guard !message.isOpen else { throw ProtocolViolation(.expectedContinuation, "the last message has not ended") }
+        }
+        guard frame.payloadLength <= limits.frame else {
+            throw ProtocolViolation(.messageTooBig, "a frame of \(frame.payloadLength) bytes, at most \(limits.frame) are allowed")
+        }
+        // A compressed payload says nothing of the message's length; inflating counts it.
+        guard frame.isCompressed || message.isCompressed || frame.payloadLength <= limits.message - message.byteCount else {
+            throw ProtocolViolation(.messageTooBig, "more than \(limits.message) bytes")
+        }
+        guard message.frames < limits.fragments else {
+            throw ProtocolViolation(.tooManyFragments, "more than \(limits.fragments) frames in one message")
+        }
+    }
+
+    /// Whether the frame is a whole uncompressed message that is to be delivered whole.
+    var isLone: Bool {
+        frame.isFinal && !frame.isCompressed && delivery == .messages && (frame.opcode == .text || frame.opcode == .binary)
+    }
+
+    /// Unmasks a whole message straight into its own storage.
+    func loneMessage(_ payload: UnsafeRawBufferPointer) throws(ProtocolViolation) -> Message {
+        let (count, mask) = (payload.count, frame.mask)
+        if frame.opcode == .binary {
+            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { storage, initialized in
+                unsafe payload.copy(to: UnsafeMutableRawBufferPointer(storage), mask: mask, phase: 0)
+                initialized = count
+            }
+            return .binary(bytes)
+        }
+        return unsafe try withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { storage throws(ProtocolViolation) in
+            unsafe payload.copy(to: storage, mask: mask, phase: 0)
+            let text = unsafe UnsafeRawBufferPointer(start: storage.baseAddress, count: count)
+            var validator = UTF8Validator()
+            guard unsafe validator.validate(text), validator.isComplete else { throw .invalidText }
+            return .text(unsafe String(validated: text, isASCII: validator.isASCII))
+        }
+    }
+
+    /// Gets ready for a payload that comes in pieces, or is compressed, or is a fragment's or a control frame's.
+    mutating func openFrame() {
+        (phase, received) = (.payload, 0)
+        if frame.opcode.isControl { return }
+        if frame.opcode != .continuation { message.open(frame.opcode == .text ? .text : .binary, isCompressed: frame.isCompressed) }
+        message.frames += 1
+    }
+}
+
+extension ProtocolViolation {
+    static var invalidText: ProtocolViolation { ProtocolViolation(.invalidUTF8, "a text message (RFC 6455 §8.1)") }
+}

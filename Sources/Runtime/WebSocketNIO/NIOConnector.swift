@@ -1,0 +1,58 @@
+package import NIOCore
+import WebSocketCore
+package import WebSocketRuntime
+import NIOPosix
+
+/// Opens WebSockets over TCP and TLS.
+package enum NIOConnector {
+    /// Connects, shakes hands, and returns an open WebSocket.
+    ///
+    /// Cancellation ends the attempt at once; a connection that comes too late is dropped.
+    package static func connect(
+        _ options: ClientOptions, on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    ) async throws(TransportError) -> WebSocketChannel {
+        let handshake: ClientHandshake
+        do throws(HandshakeFailure) {
+            var random = SystemRandomNumberGenerator()
+            handshake = try ClientHandshake(
+                url: options.url, subprotocols: options.subprotocols, deflate: options.connection.compression?.preferences,
+                headers: options.headers, using: &random)
+        } catch {
+            throw TransportError(.invalidConfiguration, "\(error)", underlying: error)
+        }
+        let tls = try options.url.isSecure ? ClientTLS(options.tls, host: options.url.host) : nil
+        let opened = group.next().makePromise(of: WebSocketChannel.self)
+        bootstrap(on: group, timeout: options.connectTimeout)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(tls.handler()) }
+                    let handler = ClientHandshakeHandler(handshake, options: options, opened: opened)
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                }
+            }
+            .connect(host: options.url.host, port: options.url.port)
+            .whenComplete { result in
+                switch result {
+                // The attempt may have been given up meanwhile: then nobody waits for this channel.
+                case .success(let channel): opened.futureResult.whenFailure { _ in channel.close(promise: nil) }
+                case .failure(let error): opened.fail(TransportError(connecting: error, to: options.url))
+                }
+            }
+        do {
+            return try await withTaskCancellationHandler {
+                try await opened.futureResult.get()
+            } onCancel: {
+                opened.fail(TransportError(.cancelled, "connecting to \(options.url) was cancelled"))
+            }
+        } catch {
+            throw error as? TransportError ?? TransportError(.lost, "\(error)", underlying: error)
+        }
+    }
+
+    private static func bootstrap(on group: any EventLoopGroup, timeout: Duration) -> ClientBootstrap {
+        ClientBootstrap(group: group)
+            .connectTimeout(TimeAmount(timeout))
+            .channelOption(.autoRead, value: false)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+    }
+}

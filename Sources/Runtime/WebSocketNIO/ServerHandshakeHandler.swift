@@ -1,0 +1,158 @@
+package import NIOCore
+package import WebSocketCore
+import WebSocketRuntime
+
+/// Reads a request, asks what is to become of it, answers, and makes way for the frames.
+///
+/// A client that is slow with its head, or with TLS before it, is dropped at the deadline.
+package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
+
+    private enum Phase {
+        case head
+        /// The app is asked; nothing is read meanwhile.
+        case asking(Task<Void, Never>)
+        /// Answered with plain HTTP: what still arrives is dropped until the client hangs up.
+        case answered
+        case done
+    }
+
+    private let options: ServerOptions
+    private let onOpen: @Sendable (WebSocketChannel, RequestHead) -> Void
+    private var head: HeadParser<RequestHead>
+    private var phase = Phase.head
+    private var early = ByteBuffer()
+    private var deadline: Scheduled<Void>?
+
+    package init(_ options: ServerOptions, onOpen: @escaping @Sendable (WebSocketChannel, RequestHead) -> Void) {
+        (self.options, self.onOpen) = (options, onOpen)
+        head = HeadParser(limit: options.headLimit)
+    }
+
+    package func channelActive(context: ChannelHandlerContext) {
+        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(options.handshakeTimeout)) {
+            context.close(promise: nil)
+        }
+        context.read()
+        context.fireChannelActive()
+    }
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var buffer = unwrapInboundIn(data)
+        guard case .head = phase else {
+            if case .asking = phase { early.writeBuffer(&buffer) }
+            return
+        }
+        do throws(HandshakeFailure) {
+            guard let request = try buffer.readHead(&head) else { return }
+            early = buffer
+            try take(request, context)
+        } catch {
+            answer(PlainResponse(refusing: error), to: nil, context)
+        }
+    }
+
+    package func channelReadComplete(context: ChannelHandlerContext) {
+        switch phase {
+        case .head, .answered: context.read()
+        case .asking, .done: break
+        }
+        context.fireChannelReadComplete()
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private typealias PlainResponse = ServerOptions.PlainResponse
+
+    private func take(_ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
+        let handshake: ServerHandshake?
+        do throws(HandshakeFailure) {
+            handshake = try ServerHandshake(request)
+        } catch {
+            guard error.kind == .notAnUpgrade else { throw error }
+            handshake = nil
+        }
+        let loop = context.eventLoop
+        let this = NIOLoopBound((self, context), eventLoop: loop)
+        let peer = context.remoteAddress?.description
+        // SAFETY: cancelled when the channel ends, which the deadline ensures.
+        phase = .asking(
+            Task { [options] in
+                let decision: ServerOptions.Decision =
+                    if let handshake { await options.decide(handshake, peer) } else { .answer(await options.answer(request)) }
+                loop.execute { this.value.0.decided(decision, request, handshake, this.value.1) }
+            })
+    }
+
+    private func decided(_ decision: ServerOptions.Decision, _ request: RequestHead, _ handshake: ServerHandshake?, _ context: ChannelHandlerContext) {
+        guard case .asking = phase else { return }
+        switch decision {
+        case .answer(let response): answer(response, to: request, context)
+        case .accept(let subprotocol, let headers):
+            do throws(HandshakeFailure) {
+                guard let handshake else { return }
+                let deflate = options.connection.compression?.preferences
+                try open(try handshake.accept(subprotocol: subprotocol, deflate: deflate, headers: headers), request, context)
+            } catch {
+                answer(PlainResponse(refusing: error), to: request, context)
+            }
+        }
+    }
+
+    private func open(_ agreement: Agreement, _ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
+        let response = try agreement.response.encoded()
+        end()
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: response)), promise: nil)
+        do {
+            let socket = try WebSocketChannel.install(
+                on: context.channel, agreement: agreement, settings: options.connection, position: .after(self))
+            onOpen(socket, request)
+            if early.readableBytes > 0 {
+                context.fireChannelRead(NIOAny(early))
+                context.fireChannelReadComplete()
+            }
+            context.pipeline.syncOperations.removeHandler(self, promise: nil)
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
+    private func answer(_ response: PlainResponse, to request: RequestHead?, _ context: ChannelHandlerContext) {
+        phase = .answered
+        early = ByteBuffer()
+        var head = response.head
+        head.headers["Content-Length"] = "\(response.body.count)"
+        head.headers["Connection"] = head.headers["Upgrade"] == nil ? "close" : "Upgrade, close"
+        var bytes = (try? head.encoded()) ?? Self.internalError
+        if request?.method != "HEAD" { bytes += response.body }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
+        // Closing at once with unread input would reset TCP and could destroy the answer on its way.
+        let closed = context.eventLoop.makePromise(of: Void.self)
+        closed.futureResult.assumeIsolated().whenFailure { _ in context.close(promise: nil) }
+        context.close(mode: .output, promise: closed)
+        context.read()
+    }
+
+    private func end() {
+        if case .asking(let task) = phase { task.cancel() }
+        phase = .done
+        deadline?.cancel()
+    }
+
+    private static let internalError = Array("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+}
+
+extension ServerOptions.PlainResponse {
+    init(refusing failure: HandshakeFailure) {
+        self.init(head: failure.refusal ?? ResponseHead(status: 400), body: Array("\(failure)\n".utf8))
+        head.headers["Content-Type"] = "text/plain; charset=utf-8"
+    }
+}

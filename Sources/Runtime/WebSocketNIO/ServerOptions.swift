@@ -1,0 +1,33 @@
+package import WebSocketCore
+
+/// What the server's end of a handshake obeys, and whom it asks.
+package struct ServerOptions: Sendable {
+    /// What is to become of an upgrade request.
+    package enum Decision: Sendable {
+        case accept(subprotocol: String?, headers: HeaderFields)
+        case answer(PlainResponse)
+    }
+    /// An HTTP response with its whole body.
+    package struct PlainResponse: Sendable {
+        package var head: ResponseHead
+        package var body: [UInt8]
+
+        package init(head: ResponseHead, body: [UInt8]) { (self.head, self.body) = (head, body) }
+    }
+
+    package var headLimit = 16 * 1024
+    /// From the connection to the end of the handshake, TLS included.
+    package var handshakeTimeout: Duration = .seconds(10)
+    package var connection = ConnectionSettings(role: .server)
+    /// Asked about every valid upgrade request.
+    package var decide: @Sendable (ServerHandshake, _ peer: String?) async -> Decision
+    /// Answers requests that are not upgrades.
+    package var answer: @Sendable (RequestHead) async -> PlainResponse
+
+    package init(
+        decide: @escaping @Sendable (ServerHandshake, _ peer: String?) async -> Decision,
+        answer: @escaping @Sendable (RequestHead) async -> PlainResponse
+    ) {
+        (self.decide, self.answer) = (decide, answer)
+    }
+}

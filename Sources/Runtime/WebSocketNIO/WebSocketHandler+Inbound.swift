@@ -1,0 +1,78 @@
+import NIOCore
+import WebSocketCore
+import WebSocketRuntime
+
+extension WebSocketHandler {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isDiscarding else { return }
+        var bytes = unwrapInboundIn(data)
+        if unparsed == nil { parse(&bytes) } else { unparsed?.writeBuffer(&bytes) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        feedHeartbeat(.activity)
+        finishTurn()
+        context.fireChannelReadComplete()
+    }
+
+    /// The app has taken enough: parse what waits, and read on.
+    func resumeReading() {
+        isPaused = false
+        feedHeartbeat(.resumed)
+        if var bytes = unparsed.take() { parse(&bytes) }
+        finishTurn()
+    }
+
+    /// Ends a turn: hands over what was received, flushes what was written, asks for more.
+    func finishTurn() {
+        deliver()
+        flush()
+        // Whoever closes reads on even when the app does not, or the peer's close frame would never be seen.
+        if !isPaused || closing.isClosing { context?.read() }
+    }
+
+    /// Hands over what was received so far.
+    func deliver() {
+        guard !batch.isEmpty else { return }
+        batchCost = 0
+        if closing.isClosing, isPaused { return batch.removeAll() }
+        guard !inbound.append(&batch), !isPaused else { return }
+        isPaused = true
+        feedHeartbeat(.paused)
+    }
+
+    private func parse(_ buffer: inout ByteBuffer) {
+        let rest = buffer.withUnsafeReadableBytes { bytes in
+            var bytes = bytes
+            do throws(ProtocolViolation) {
+                while !isDiscarding, !isSwamped, let event = try reader.next(&bytes) { take(event) }
+            } catch {
+                fail(error)
+            }
+            return bytes.count
+        }
+        guard rest > 0, !isDiscarding else { return }
+        buffer.moveReaderIndex(to: buffer.writerIndex - rest)
+        unparsed = buffer
+    }
+
+    /// Few bytes can hold many messages, or inflate to large ones; what the app cannot take is then left unparsed.
+    private var isSwamped: Bool { batchCost > 4 * settings.receiveBuffer && !closing.isClosing }
+
+    private func take(_ event: MessageReader.Event) {
+        switch event {
+        case .message(let message): receive(.message(message))
+        case .chunk(let chunk): receive(.chunk(chunk))
+        case .ping(let payload): pong(payload)
+        case .pong(let payload): feedHeartbeat(.pong(payload))
+        case .close(let frame):
+            isDiscarding = true
+            feedClosing(.peerClose(frame))
+        }
+    }
+
+    private func receive(_ element: Received) {
+        batch.append(element)
+        batchCost += element.cost
+    }
+}

@@ -1,0 +1,70 @@
+import MachineCore
+import NIOCore
+import WebSocketCore
+import WebSocketRuntime
+
+extension WebSocketHandler {
+    /// The app wants to know the round trip.
+    func ping(_ id: UInt64, timeout: Duration, _ promise: EventLoopPromise<Duration>) {
+        guard context != nil, !closing.isClosing else { return promise.fail(failure ?? .closing) }
+        pings[id] = promise
+        feedHeartbeat(.pingRequested(id: id, patience: timeout))
+        flush()
+    }
+
+    func feedHeartbeat(_ input: Heartbeat.Input) {
+        heartbeat.handle(input, at: now, into: &heartbeatEffects)
+        performHeartbeat()
+    }
+
+    /// Time passed that a machine, or the wait for the socket, had set as a limit.
+    func wake() {
+        alarm = nil
+        let now = now
+        if let stalledUntil, now >= stalledUntil {
+            abort(TransportError(.stalled, "the peer took nothing of what we send, for too long"))
+        }
+        heartbeat.wake(at: now, into: &heartbeatEffects)
+        performHeartbeat()
+        var effects: [CloseHandshake.Effect] = []
+        closing.wake(at: now, into: &effects)
+        perform(effects)
+        flush()
+    }
+
+    /// An alarm that rings early is harmless, so a deadline that moves later costs nothing.
+    func setAlarm() {
+        guard let context else { return }
+        var next = heartbeat.deadline ?? .distantFuture
+        if let due = closing.deadline { next = min(next, due) }
+        if let due = stalledUntil { next = min(next, due) }
+        guard next < alarm?.at ?? .distantFuture else { return }
+        alarm?.task.cancel()
+        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: origin + TimeAmount(next.offset)) { [weak self] in
+            self?.wake() ?? ()
+        }
+        alarm = (next, task)
+    }
+
+    private func performHeartbeat() {
+        if !heartbeatEffects.isEmpty {
+            let effects = heartbeatEffects
+            heartbeatEffects.removeAll(keepingCapacity: true)
+            for effect in effects { perform(effect) }
+        }
+        setAlarm()
+    }
+
+    private func perform(_ effect: Heartbeat.Effect) {
+        switch effect {
+        case .sendPing(let payload): ping(payload)
+        case .roundTrip(let id, let duration):
+            if let id { pings.removeValue(forKey: id)?.succeed(duration) }
+        case .expired(let id):
+            let error = closing.isClosing ? failure ?? .closing : TransportError(.timedOut, "no pong came in time")
+            pings.removeValue(forKey: id)?.fail(error)
+        case .dead:
+            abort(TransportError(.unresponsive, "the peer was silent for too long and answered no ping"))
+        }
+    }
+}

@@ -1,0 +1,60 @@
+public import WebSocketCore
+
+/// Something received: a whole message, or a piece of one.
+public enum Received: Hashable, Sendable {
+    /// A whole message.
+    case message(Message)
+    /// A piece of a message, in order; see ``Delivery/chunks``.
+    case chunk(MessageChunk)
+}
+
+/// A two-way stream of messages: a WebSocket over TCP, in memory, or the system's own.
+///
+/// All members may be called from any task at any time. Every call returns: on success, on
+/// failure, at its deadline, or when its task is cancelled.
+public protocol MessageTransport: AnyObject, Sendable {
+    /// What the opening handshake agreed on.
+    var agreement: Agreement { get }
+
+    /// Who closed and with which codes; nil while the connection is open.
+    var closeRecord: CloseRecord? { get }
+
+    /// Waits for the end, whether or not all messages were taken: how it closed, or why it failed.
+    func ended() async -> Result<CloseRecord, TransportError>
+
+    /// Waits for the next message or piece; nil after a clean end.
+    ///
+    /// Cancelling the task ends the wait with ``TransportError/Code/cancelled`` and loses nothing.
+    func receive() async throws(TransportError) -> Received?
+
+    /// Hands a message to the send buffer; waits while the buffer is full.
+    ///
+    /// Messages leave in the order in which they were accepted and are never mixed.
+    func send(_ message: Message) async throws(TransportError)
+
+    /// Hands a message over without waiting; false if the send buffer is full.
+    func offer(_ message: Message) throws(TransportError) -> Bool
+
+    /// Reserves the right to send one message in pieces; other messages wait meanwhile.
+    func beginMessage() async throws(TransportError) -> MessageTicket
+
+    /// Hands over the next piece of the message that `ticket` stands for; its last piece returns the right.
+    func send(_ chunk: MessageChunk, of ticket: MessageTicket) async throws(TransportError)
+
+    /// Gives up a message begun with ``beginMessage()``; if pieces of it are out, the connection is closed with 1011.
+    func abandon(_ ticket: MessageTicket)
+
+    /// Sends a ping and waits for its pong. Returns the round trip time.
+    func ping(timeout: Duration) async throws(TransportError) -> Duration
+
+    /// Performs the close handshake, after what was accepted for sending; returns when the outcome is known.
+    func close(_ frame: CloseFrame) async -> CloseRecord
+
+    /// Drops the link at once, without a close handshake.
+    func abort()
+}
+
+/// The right to send one message in pieces.
+public struct MessageTicket: Hashable, Sendable {
+    let number: UInt64
+}

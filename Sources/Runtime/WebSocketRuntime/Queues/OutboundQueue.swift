@@ -1,0 +1,90 @@
+package import DequeModule
+package import WebSocketCore
+import NIOConcurrencyHelpers
+
+/// What was accepted for sending and is not yet in the socket's hands: bounded, first in first out.
+///
+/// Any task may send; each waits its turn while the queue is full, so no message overtakes
+/// another and none is mixed with another. The transport takes batches on its event loop.
+package final class OutboundQueue: Sendable {
+    /// A message or a piece of one, on its way out.
+    package enum Entry: Sendable {
+        /// A whole message.
+        case message(Message)
+        /// A piece; `isFirst` opens its message.
+        case chunk(MessageChunk, isFirst: Bool)
+    }
+
+    private let state: NIOLockedValueBox<OutboundState>
+    private let onWork: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - capacity: Bytes that may wait before senders are made to wait.
+    ///   - onWork: Called when there is something to take, and not again until a take found nothing.
+    package init(capacity: Int, onWork: @escaping @Sendable () -> Void) {
+        self.state = NIOLockedValueBox(OutboundState(capacity: capacity))
+        self.onWork = onWork
+    }
+
+    /// Accepts a message, waiting while the queue is full.
+    package func send(_ message: Message) async throws(TransportError) {
+        try await submit(.entry(.message(message), of: nil))
+    }
+
+    /// Accepts a message if there is room and nobody waits; false otherwise.
+    package func offer(_ message: Message) throws(TransportError) -> Bool {
+        try change { $0.admit(.entry(.message(message), of: nil)) }.get()
+    }
+
+    /// Waits until no other message is being sent in pieces, and keeps all others out.
+    package func beginMessage() async throws(TransportError) -> MessageTicket {
+        let ticket = MessageTicket(number: change { $0.nextID() })
+        try await submit(.ticket(ticket))
+        return ticket
+    }
+
+    /// Accepts the next piece of a message begun with ``beginMessage()``.
+    package func send(_ chunk: MessageChunk, of ticket: MessageTicket) async throws(TransportError) {
+        try await submit(.entry(.chunk(chunk, isFirst: false), of: ticket))
+    }
+
+    /// Gives up a message begun; returns true if pieces of it are out, so that the peer can never have it whole.
+    package func abandon(_ ticket: MessageTicket) -> Bool {
+        change { $0.abandon(ticket) }
+    }
+
+    /// Takes what waits, up to about `limit` bytes and at least one entry; empty when nothing waits.
+    package func take(upTo limit: Int) -> Deque<Entry> {
+        change { $0.take(upTo: limit) }
+    }
+
+    /// Refuses everything from now on. What was accepted can still be taken, unless `discarding`.
+    package func finish(_ error: TransportError, discarding: Bool) {
+        change { $0.finish(error, discarding: discarding) }
+    }
+
+    private func submit(_ wish: OutboundState.Wish) async throws(TransportError) {
+        if try change({ $0.admit(wish) }).get() { return }
+        let id = change { $0.nextID() }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { (waiter: OutboundState.Waiter) in
+                change { $0.wait(for: wish, id: id, isCancelled: Task.isCancelled, waiter) }
+            }
+        } onCancel: {
+            change { $0.cancel(id) }
+        }
+        try result.get()
+    }
+
+    /// Changes the state under the lock, then resumes whoever that settled, outside it.
+    private func change<Result>(_ body: (inout OutboundState) -> Result) -> Result {
+        let (result, settled, hasWork) = state.withLockedValue { state in
+            let result = body(&state)
+            state.admitWaiters()
+            return (result, state.takeSettled(), state.takeWork())
+        }
+        for (waiter, outcome) in settled { waiter.resume(returning: outcome) }
+        if hasWork { onWork() }
+        return result
+    }
+}

@@ -1,0 +1,155 @@
+import DequeModule
+import WebSocketCore
+
+/// The rules of ``OutboundQueue``: who may enqueue, who waits, who goes next.
+struct OutboundState {
+    typealias Waiter = CheckedContinuation<Result<Void, TransportError>, Never>
+
+    /// What a sender wants.
+    enum Wish {
+        case entry(OutboundQueue.Entry, of: MessageTicket?)
+        case ticket(MessageTicket)
+
+        /// A further piece goes ahead of all others, for they wait for its message to end.
+        var isPiece: Bool {
+            if case .entry(_, of: .some) = self { true } else { false }
+        }
+    }
+
+    private struct Streaming {
+        let ticket: MessageTicket
+        /// Whether a piece of it is out.
+        var hasBegun = false
+    }
+
+    let capacity: Int
+    private var entries: Deque<OutboundQueue.Entry> = []
+    private var cost = 0
+    private var isScheduled = false
+    private var end: TransportError?
+    /// The message being sent in pieces.
+    private var streaming: Streaming?
+    private var waiters: Deque<(id: UInt64, wish: Wish, continuation: Waiter)> = []
+    private var settled: [(Waiter, Result<Void, TransportError>)] = []
+    private var lastID: UInt64 = 0
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    mutating func nextID() -> UInt64 {
+        lastID += 1
+        return lastID
+    }
+
+    /// True: granted. False: has to wait.
+    mutating func admit(_ wish: Wish) -> Result<Bool, TransportError> {
+        if let end { return .failure(end) }
+        guard fits(wish), waiters.isEmpty || wish.isPiece else { return .success(false) }
+        grant(wish)
+        return .success(true)
+    }
+
+    mutating func wait(for wish: Wish, id: UInt64, isCancelled: Bool, _ waiter: Waiter) {
+        if isCancelled {
+            settled.append((waiter, .failure(.cancelledSend)))
+        } else if let end {
+            settled.append((waiter, .failure(end)))
+        } else if wish.isPiece {
+            waiters.prepend((id, wish, waiter))
+        } else {
+            waiters.append((id, wish, waiter))
+        }
+    }
+
+    mutating func cancel(_ id: UInt64) {
+        guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
+        settled.append((waiters.remove(at: index).continuation, .failure(.cancelledSend)))
+    }
+
+    mutating func admitWaiters() {
+        while let first = waiters.first, fits(first.wish) {
+            waiters.removeFirst()
+            grant(first.wish)
+            settled.append((first.continuation, .success(())))
+        }
+    }
+
+    mutating func take(upTo limit: Int) -> Deque<OutboundQueue.Entry> {
+        var batch: Deque<OutboundQueue.Entry> = []
+        if cost <= limit {
+            swap(&batch, &entries)
+            cost = 0
+        } else {
+            var room = limit
+            while room > 0, let entry = entries.popFirst() {
+                (room, cost) = (room - entry.cost, cost - entry.cost)
+                batch.append(entry)
+            }
+        }
+        if batch.isEmpty { isScheduled = false }
+        return batch
+    }
+
+    mutating func abandon(_ ticket: MessageTicket) -> Bool {
+        guard let streaming, streaming.ticket == ticket else { return false }
+        self.streaming = nil
+        return streaming.hasBegun
+    }
+
+    mutating func finish(_ error: TransportError, discarding: Bool) {
+        if end == nil { end = error }
+        if discarding { (entries, cost) = ([], 0) }
+        for waiter in waiters { settled.append((waiter.continuation, .failure(error))) }
+        waiters = []
+    }
+
+    mutating func takeSettled() -> [(Waiter, Result<Void, TransportError>)] {
+        guard !settled.isEmpty else { return [] }
+        defer { settled = [] }
+        return settled
+    }
+
+    /// True when the transport has to be told that there is something to take.
+    mutating func takeWork() -> Bool {
+        guard !isScheduled, !entries.isEmpty else { return false }
+        isScheduled = true
+        return true
+    }
+
+    private func fits(_ wish: Wish) -> Bool {
+        switch wish {
+        case .ticket: streaming == nil
+        case .entry(_, let ticket): cost < capacity && streaming?.ticket == ticket
+        }
+    }
+
+    private mutating func grant(_ wish: Wish) {
+        switch wish {
+        case .ticket(let ticket):
+            streaming = Streaming(ticket: ticket)
+        case .entry(.chunk(let chunk, _), of: .some(let ticket)):
+            enqueue(.chunk(chunk, isFirst: streaming?.hasBegun == false))
+            streaming = chunk.isLast ? nil : Streaming(ticket: ticket, hasBegun: true)
+        case .entry(let entry, _):
+            enqueue(entry)
+        }
+    }
+
+    private mutating func enqueue(_ entry: OutboundQueue.Entry) {
+        entries.append(entry)
+        cost += entry.cost
+    }
+}
+
+extension OutboundQueue.Entry {
+    /// Bytes held, with what an entry costs beside its payload.
+    var cost: Int {
+        switch self {
+        case .message(let message): message.byteCount + 32
+        case .chunk(let chunk, _): chunk.bytes.count + 32
+        }
+    }
+}
+
+extension TransportError {
+    static let cancelledSend = TransportError(.cancelled, "the message was withdrawn before it was accepted for sending")
+}

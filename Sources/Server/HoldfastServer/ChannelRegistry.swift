@@ -1,0 +1,63 @@
+import Holdfast
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// The channels of a server: bounded in number, and ended together.
+final class ChannelRegistry: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var connections: [ObjectIdentifier: WebSocketConnection] = [:]
+        var isClosing = false
+    }
+    private let state = NIOLockedValueBox(State())
+    private let capacity: Int
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    var count: Int { state.withLockedValue(\.channels.count) }
+
+    /// Adds a channel until it closes; false if there are too many.
+    func add(_ channel: any Channel) -> Bool {
+        let id = ObjectIdentifier(channel)
+        let isWelcome = state.withLockedValue { state in
+            guard state.channels.count < capacity, !state.isClosing else { return false }
+            state.channels[id] = channel
+            return true
+        }
+        guard isWelcome else { return false }
+        channel.closeFuture.whenComplete { [state] _ in
+            state.withLockedValue { $0.channels[id] = nil }
+        }
+        return true
+    }
+
+    /// Counts a connection in for as long as `body` runs.
+    func serving(_ connection: WebSocketConnection, _ body: () async -> Void) async {
+        let id = ObjectIdentifier(connection.transport)
+        let isClosing = state.withLockedValue { state in
+            state.connections[id] = connection
+            return state.isClosing
+        }
+        if isClosing { await connection.close(code: .goingAway, reason: "the server shuts down") }
+        await body()
+        state.withLockedValue { $0.connections[id] = nil }
+    }
+
+    /// Says goodbye to every client (1001).
+    func close() async {
+        let connections = state.withLockedValue { state in
+            state.isClosing = true
+            return Array(state.connections.values)
+        }
+        await withDiscardingTaskGroup { group in
+            for connection in connections {
+                group.addTask { await connection.close(code: .goingAway, reason: "the server shuts down") }
+            }
+        }
+    }
+
+    /// Drops whatever is left, such as clients that are still shaking hands.
+    func drop() {
+        for channel in state.withLockedValue({ Array($0.channels.values) }) { channel.close(promise: nil) }
+    }
+}

@@ -1,0 +1,32 @@
+public import Holdfast
+
+/// A client that asks for a WebSocket.
+public struct UpgradeRequest: Sendable {
+    /// The request as it came.
+    public let head: RequestHead
+    /// The subprotocols offered, in the client's order of preference.
+    public let subprotocols: [String]
+    /// The client's address, if known.
+    public let remoteAddress: String?
+
+    /// The path, without the query.
+    public var path: String { head.path }
+    /// What follows the `?`, as it came.
+    public var query: String? { head.query }
+    /// The header fields.
+    public var headers: HeaderFields { head.headers }
+}
+
+/// What becomes of an ``UpgradeRequest``.
+public enum UpgradeDecision: Sendable {
+    /// Open the WebSocket, with one of the subprotocols offered, or none, and more fields in the answer.
+    case accept(subprotocol: String? = nil, headers: HeaderFields = [:])
+    /// Answer with an HTTP status instead, such as 401 or 404.
+    case refuse(HTTPResponse)
+
+    /// Open the WebSocket without a subprotocol.
+    public static var accept: UpgradeDecision { .accept() }
+
+    /// Answer with an HTTP status and a line of text instead.
+    public static func refuse(status: Int, _ text: String = "") -> UpgradeDecision { .refuse(HTTPResponse(status: status, text: text)) }
+}

@@ -1,0 +1,105 @@
+public import Holdfast
+public import ServiceLifecycle
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NIOSSL
+import WebSocketNIO
+
+/// A WebSocket server: listens, upgrades, and runs a handler for every connection.
+///
+/// ```swift
+/// let server = WebSocketServer { connection, request in
+///     for try await message in connection.messages { try await connection.send(message) }
+/// }
+/// try await server.run()
+/// ```
+public struct WebSocketServer: Service {
+    /// Runs for as long as its connection is open. When it returns the connection is closed with 1000, when it throws with 1011.
+    public typealias Handler = @Sendable (WebSocketConnection, UpgradeRequest) async throws -> Void
+
+    let configuration: WebSocketServerConfiguration
+    let upgrade: @Sendable (UpgradeRequest) async -> UpgradeDecision
+    let http: @Sendable (RequestHead) async -> HTTPResponse
+    let handler: Handler
+
+    /// Makes a server; nothing happens until it is run.
+    ///
+    /// - Parameters:
+    ///   - upgrade: Decides about every request for a WebSocket, within the handshake's time; by default all are accepted.
+    ///   - http: Answers requests for anything else, without their bodies; by default with 404.
+    ///   - handler: Serves a connection.
+    public init(
+        configuration: WebSocketServerConfiguration = WebSocketServerConfiguration(),
+        upgrade: @escaping @Sendable (UpgradeRequest) async -> UpgradeDecision = { _ in .accept },
+        http: @escaping @Sendable (RequestHead) async -> HTTPResponse = { _ in .notFound },
+        handler: @escaping Handler
+    ) {
+        (self.configuration, self.upgrade, self.http, self.handler) = (configuration, upgrade, http, handler)
+    }
+
+    /// Serves until a graceful shutdown, which says 1001 to every client and waits for them, or until cancelled, which drops them.
+    public func run() async throws { try await run(onListening: { _ in }) }
+
+    /// Serves as ``run()`` does, and tells once where it listens.
+    public func run(onListening: @Sendable (RunningServer) async -> Void) async throws {
+        try await withRunning { server in
+            await onListening(server)
+            // Cancellation is how a service ends that is not asked to end gracefully.
+            try? await gracefulShutdown()
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Serves while `body` runs, then shuts down gracefully.
+    ///
+    /// - Throws: What `body` throws; ``WebSocketError`` if the address is taken or the certificate cannot be read.
+    public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
+        let channels = ChannelRegistry(capacity: configuration.maximumConnections)
+        let (accepted, continuation) = AsyncStream.makeStream(of: Accepted.self)
+        let listener = try await listen(channels) { continuation.yield(Accepted(channel: $0, head: $1)) }
+        guard let address = listener.localAddress, let host = address.ipAddress, let port = address.port else {
+            try await listener.close()
+            throw WebSocketError(TransportError(.invalidConfiguration, "the server has no address"))
+        }
+        let server = RunningServer(host: host, port: port, isSecure: configuration.tls != nil, channels: channels)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await withDiscardingTaskGroup { connections in
+                    for await one in accepted { connections.addTask { await serve(one, channels) } }
+                }
+            }
+            let result: Swift.Result<Result, any Error>
+            do { result = .success(try await body(server)) } catch { result = .failure(error) }
+            try? await listener.close()
+            continuation.finish()
+            await channels.close()
+            group.addTask { try await Task.sleep(for: configuration.shutdownGrace) }
+            // Whichever comes first: the last handler's end, or the end of our patience.
+            _ = try? await group.next()
+            group.cancelAll()
+            channels.drop()
+            return try result.get()
+        }
+    }
+
+    private struct Accepted: Sendable {
+        let channel: WebSocketChannel
+        let head: RequestHead
+    }
+
+    private func serve(_ accepted: Accepted, _ channels: ChannelRegistry) async {
+        let connection = WebSocketConnection(accepted.channel, pingTimeout: configuration.timeouts.ping)
+        let request = UpgradeRequest(
+            head: accepted.head, subprotocols: accepted.head.headers.tokens("Sec-WebSocket-Protocol"),
+            remoteAddress: accepted.channel.remoteAddress?.description)
+        await channels.serving(connection) {
+            do {
+                try await handler(connection, request)
+                await connection.close()
+            } catch {
+                await connection.close(code: .internalError)
+            }
+        }
+    }
+}

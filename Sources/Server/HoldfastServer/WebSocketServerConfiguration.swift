@@ -1,0 +1,49 @@
+public import Holdfast
+
+/// Everything about a server that can be chosen; the defaults suit development and small services.
+public struct WebSocketServerConfiguration: Sendable {
+    /// The address to listen on; by default this machine only.
+    public var host = "127.0.0.1"
+    /// The port to listen on; 0: any free one, see ``RunningServer/port``.
+    public var port = 0
+    /// The certificate and key for `wss`; nil: `ws`.
+    public var tls: ServerTLSOptions?
+    /// How to compress messages (RFC 7692), if the client offers it; nil: not at all.
+    public var compression: CompressionOptions? = CompressionOptions()
+    /// What one connection may cost.
+    public var limits = WebSocketLimits()
+    /// How long a connection waits; `handshake` counts from the TCP connection on, TLS included.
+    public var timeouts = WebSocketTimeouts()
+    /// Whether messages are handed over whole, or in pieces as they arrive.
+    public var delivery = Delivery.messages
+    /// What becomes of clients that do not keep up with what is sent to them.
+    public var slowConsumers = SlowConsumerPolicy.disconnect(after: .seconds(30))
+    /// How many connections may be open at once, handshakes included; one more is answered with 503.
+    public var maximumConnections = 10_000
+    /// How long connections may take to end after a graceful shutdown has begun.
+    public var shutdownGrace: Duration = .seconds(10)
+
+    /// The defaults.
+    public init() {}
+}
+
+/// What becomes of clients that do not keep up with what is sent to them.
+public enum SlowConsumerPolicy: Hashable, Sendable {
+    /// `send` waits, however long.
+    case wait
+    /// `send` waits; a client that took nothing for this long is dropped, and `send` throws ``WebSocketError/Code/stalled``.
+    case disconnect(after: Duration)
+}
+
+/// A server's identity for TLS.
+public struct ServerTLSOptions: Hashable, Sendable {
+    /// The PEM file with the certificate, and those of the authorities between it and a root.
+    public var certificateChainFile: String
+    /// The PEM file with the certificate's private key.
+    public var privateKeyFile: String
+
+    /// Makes options.
+    public init(certificateChainFile: String, privateKeyFile: String) {
+        (self.certificateChainFile, self.privateKeyFile) = (certificateChainFile, privateKeyFile)
+    }
+}

@@ -1,0 +1,89 @@
+internal import NIOConcurrencyHelpers
+
+/// A clock that moves only when told to, and says when someone starts to wait.
+///
+/// A test waits until the code under test sleeps, then moves time to just where it wants it:
+/// no real waiting, no polling, no chance.
+/// ```swift
+/// let clock = ManualClock()
+/// let connection = Task { try await connect(timeout: .seconds(10), clock: clock) }
+/// let timeout = await clock.nextSleep()   // 10 seconds
+/// clock.advance(by: timeout)
+/// ```
+public final class ManualClock: Clock {
+    /// A point in this clock's time.
+    public struct Instant: InstantProtocol {
+        /// Time since the clock was made.
+        public let offset: Duration
+
+        /// The instant this much later.
+        public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        /// The time from this instant to another.
+        public func duration(to other: Instant) -> Duration { other.offset - offset }
+        /// Whether `lhs` comes before `rhs`.
+        public static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
+    }
+
+    private struct Sleeper {
+        let id: UInt64
+        let until: Instant
+        let wake: AsyncStream<Never>.Continuation
+    }
+    private struct State {
+        var now = Instant(offset: .zero)
+        var sleepers: [Sleeper] = []
+        var lastID: UInt64 = 0
+    }
+
+    private let state = NIOLockedValueBox(State())
+    private let sleeps: AsyncStream<Instant>
+    private let announce: AsyncStream<Instant>.Continuation
+
+    /// A clock that stands at zero.
+    public init() { (sleeps, announce) = AsyncStream.makeStream() }
+
+    /// The time it has been told.
+    public var now: Instant { state.withLockedValue(\.now) }
+    /// One nanosecond.
+    public var minimumResolution: Duration { .nanoseconds(1) }
+
+    /// Suspends until the clock has been moved to the deadline; throws `CancellationError` when cancelled.
+    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+        let (waking, wake) = AsyncStream.makeStream(of: Never.self)
+        let sleeper = state.withLockedValue { state -> Sleeper? in
+            guard deadline > state.now else { return nil }
+            state.lastID += 1
+            let sleeper = Sleeper(id: state.lastID, until: deadline, wake: wake)
+            state.sleepers.append(sleeper)
+            return sleeper
+        }
+        announce.yield(deadline)
+        if let sleeper {
+            for await _ in waking {}  // Ends when woken or cancelled.
+            state.withLockedValue { $0.sleepers.removeAll { $0.id == sleeper.id } }
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Waits until somebody sleeps, and returns how far ahead of ``now`` the sleeper's deadline is.
+    ///
+    /// Each sleep is told once, in the order in which they began, also those that began before this call.
+    /// Call it from one task at a time; a cancelled task gets zero.
+    @discardableResult
+    public func nextSleep() async -> Duration {
+        var iterator = sleeps.makeAsyncIterator()
+        guard let deadline = await iterator.next() else { return .zero }
+        return now.duration(to: deadline)
+    }
+
+    /// Moves time on and wakes everyone whose deadline has come, the earliest first.
+    public func advance(by duration: Duration) {
+        let due = state.withLockedValue { state in
+            state.now = state.now.advanced(by: duration)
+            let firstAwake = state.sleepers.partition { $0.until <= state.now }
+            defer { state.sleepers.removeSubrange(firstAwake...) }
+            return state.sleepers[firstAwake...].sorted { ($0.until, $0.id) < ($1.until, $1.id) }
+        }
+        for sleeper in due { sleeper.wake.finish() }
+    }
+}

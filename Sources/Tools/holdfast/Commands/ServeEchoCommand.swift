@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+import Holdfast
+import HoldfastServer
+
+struct ServeEchoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "echo",
+        abstract: "Send every message back to whoever sent it.",
+        discussion: """
+            The URL goes to standard output once the server listens, everything else to standard error. SIGINT (Control-C) and \
+            SIGTERM close every connection with 1001 and end the server with status 0.
+            """)
+
+    @Option(help: "The address to listen on; 0.0.0.0 for every IPv4 network of this machine.")
+    var host = "127.0.0.1"
+
+    @Option(name: [.short, .long], help: "The port to listen on; 0 for any free one.")
+    var port = 9001
+
+    @Option(help: ArgumentHelp("Speak wss: the certificate chain, as a PEM file.", valueName: "file"))
+    var tlsCert: String?
+
+    @Option(help: ArgumentHelp("Speak wss: the certificate's private key, as a PEM file.", valueName: "file"))
+    var tlsKey: String?
+
+    @Flag(help: "Speak wss with a certificate for localhost made on the spot (needs the openssl program).")
+    var tlsSelfSigned = false
+
+    @Option(help: ArgumentHelp("The largest message taken, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
+    var maxMessage: ByteCount?
+
+    @Flag(help: "Do not agree to permessage-deflate.")
+    var noCompression = false
+
+    @Flag(name: [.short, .long], help: "Log errors only.")
+    var quiet = false
+
+    func validate() throws {
+        guard 0...65535 ~= port else { throw ValidationError("--port: \(port) is not a port; use 0 to 65535.") }
+        if (tlsCert == nil) != (tlsKey == nil) { throw ValidationError("--tls-cert and --tls-key go together.") }
+        if tlsCert != nil, tlsSelfSigned { throw ValidationError("--tls-self-signed and --tls-cert exclude each other.") }
+        for file in [tlsCert, tlsKey].compactMap(\.self) where access(file, R_OK) != 0 {
+            throw ValidationError("cannot read \(file.escapedOnOneLine): \(String(cString: strerror(errno))).")
+        }
+    }
+
+    func run() async throws {
+        let log = ServerLog(style: Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: ProcessInfo.processInfo.environment), isQuiet: quiet)
+        do {
+            let certificate = try tlsSelfSigned ? SelfSignedCertificate.make() : nil
+            defer { certificate?.remove() }
+            try await serve(certificate, log)
+        } catch {
+            log.problem("\(error)")
+            throw Outcome.failed.code
+        }
+    }
+
+    private func serve(_ certificate: SelfSignedCertificate?, _ log: ServerLog) async throws {
+        let server = WebSocketServer(configuration: configuration(certificate)) { connection, request in
+            try await EchoHandler(log: log).serve(connection, request)
+        }
+        try await server.withRunning { running in
+            StandardOutput.write(running.url() + "\n")
+            if let certificate { log.note("trust it with: holdfast connect --ca \(certificate.certificateFile) \(running.url())") }
+            _ = await Signals.firstEnding()
+            log.note("closing \(running.connectionCount.counted("connection"))")
+        }
+    }
+
+    private func configuration(_ certificate: SelfSignedCertificate?) -> WebSocketServerConfiguration {
+        var configuration = WebSocketServerConfiguration()
+        (configuration.host, configuration.port) = (host, port)
+        if let certificateFile = certificate?.certificateFile ?? tlsCert, let keyFile = certificate?.keyFile ?? tlsKey {
+            configuration.tls = ServerTLSOptions(certificateChainFile: certificateFile, privateKeyFile: keyFile)
+        }
+        if let maxMessage { configuration.limits.message = maxMessage.bytes }
+        if noCompression { configuration.compression = nil }
+        return configuration
+    }
+}

@@ -1,0 +1,16 @@
+import Holdfast
+
+extension Console {
+    /// Says what was agreed on.
+    func note(_ connection: WebSocketConnection, to url: WebSocketURL) {
+        let parts =
+            ["connected to \(url)"] + (connection.subprotocol.map { ["subprotocol \($0.escapedOnOneLine)"] } ?? [])
+            + (connection.compression == nil ? [] : ["permessage-deflate"])
+        note(parts.joined(separator: ", "), .good)
+    }
+
+    /// Says what went wrong.
+    func note(_ error: WebSocketError) {
+        for line in error.lines { note(line, .bad) }
+    }
+}

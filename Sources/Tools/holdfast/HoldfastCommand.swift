@@ -1,0 +1,17 @@
+import ArgumentParser
+
+@main struct HoldfastCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "holdfast",
+        abstract: "WebSocket connections from the terminal.",
+        discussion: """
+            Try it:
+              holdfast demo
+              holdfast serve echo
+              holdfast connect ws://localhost:9001
+              echo hello | holdfast connect ws://localhost:9001
+
+            \(Outcome.table)
+            """,
+        subcommands: [ConnectCommand.self, ServeCommand.self, DemoCommand.self])
+}

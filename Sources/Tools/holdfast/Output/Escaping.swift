@@ -1,0 +1,48 @@
+extension StringProtocol {
+    /// This text with every character that could drive a terminal written out as `\u{1B}`, so that a peer's text is only text.
+    ///
+    /// Line ends stay, each followed by `indent`, so that no line of a message looks like one of ours. Tabs stay.
+    func escapedForTerminal(indent: String = "  ") -> String {
+        var result = ""
+        result.reserveCapacity(utf8.count)
+        var afterReturn = false
+        for scalar in unicodeScalars {
+            if afterReturn, scalar != "\n" { result += Unicode.Scalar(0x0D).written }
+            switch scalar {
+            case "\r": break
+            case "\n": result += "\n" + indent
+            case "\t": result += "\t"
+            default: result += scalar.drivesTerminal ? scalar.written : String(scalar)
+            }
+            afterReturn = scalar == "\r"
+        }
+        return afterReturn ? result + Unicode.Scalar(0x0D).written : result
+    }
+
+    /// The same on one line, for reasons and header values: line ends are written out too.
+    var escapedOnOneLine: String {
+        unicodeScalars.reduce(into: "") { result, scalar in
+            switch scalar {
+            case "\r": result += #"\r"#
+            case "\n": result += #"\n"#
+            default: result += scalar.drivesTerminal ? scalar.written : String(scalar)
+            }
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// True for what moves the cursor, changes its state, or reorders what follows (bidirectional overrides).
+    var drivesTerminal: Bool {
+        switch value {
+        case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFFF9...0xFFFB: true
+        default: false
+        }
+    }
+
+    /// The escape that stands for this scalar, as Swift writes it.
+    fileprivate var written: String {
+        let digits = String(value, radix: 16, uppercase: true)
+        return #"\u{"# + (digits.count < 2 ? "0" : "") + digits + "}"
+    }
+}

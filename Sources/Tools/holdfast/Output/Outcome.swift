@@ -1,0 +1,58 @@
+import ArgumentParser
+import WebSocketCore
+
+/// How the tool ended, for scripts.
+enum Outcome: Int32, CaseIterable, Sendable {
+    case clean = 0
+    case failed = 1
+    case lost = 2
+    case refused = 3
+    case unreachable = 4
+    case tls = 5
+    case closedWithError = 6
+    case violation = 7
+    case usage = 64
+    case badInput = 65
+    case interrupted = 130
+    case terminated = 143
+
+    var meaning: String {
+        switch self {
+        case .clean: "closed cleanly (1000, 1001, or no code)"
+        case .failed: "something else went wrong; the message says what"
+        case .lost: "the connection was lost, or ended without a close handshake"
+        case .refused: "the server refused: another HTTP status than 101, or a wrong answer"
+        case .unreachable: "no connection: unknown name, refused port, or a timeout"
+        case .tls: "TLS failed: the certificate is not trusted, or the handshake broke"
+        case .closedWithError: "the peer closed with an error code (1002 to 1015, 3000 to 4999)"
+        case .violation: "one side broke the protocol or a limit, and this side closed"
+        case .usage: "wrong usage: a bad option, value or URL"
+        case .badInput: "a line of standard input is not UTF-8"
+        case .interrupted: "stopped by SIGINT"
+        case .terminated: "stopped by SIGTERM or SIGHUP"
+        }
+    }
+
+    var code: ExitCode { ExitCode(rawValue) }
+
+    /// How a finished close handshake counts.
+    init(closing record: CloseRecord) {
+        let quiet: [CloseCode] = [.normal, .goingAway, .noStatus]
+        if !record.isClean {
+            self = .lost
+        } else if record.closedFirst == .local {
+            self = .clean
+        } else {
+            self = quiet.contains(record.received?.code ?? .noStatus) ? .clean : .closedWithError
+        }
+    }
+
+    /// The table that `--help` ends with.
+    static var table: String {
+        let rows = allCases.map { status in
+            let number = String(status.rawValue)
+            return "  " + String(repeating: " ", count: 3 - number.count) + number + "  " + status.meaning
+        }
+        return (["EXIT STATUS:"] + rows).joined(separator: "\n")
+    }
+}

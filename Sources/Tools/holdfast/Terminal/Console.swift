@@ -1,0 +1,80 @@
+import Foundation
+import WebSocketCore
+
+/// The one owner of the terminal: prints messages and notes, and keeps the prompt below them.
+///
+/// With a prompt everything goes to standard output, above the line being typed. Without one, messages go to standard
+/// output and notes to standard error, so that a pipe sees messages only.
+actor Console {
+    let format: MessageFormat
+    private let isQuiet: Bool
+    private let hasTimestamps: Bool
+    private let noteStyle: Style
+    private var editor: LineEditor?
+    private var decoder = KeyDecoder()
+    /// When the last message came.
+    private(set) var lastReceived: ContinuousClock.Instant?
+
+    init(format: MessageFormat, isInteractive: Bool, isQuiet: Bool, hasTimestamps: Bool, noteStyle: Style) {
+        (self.format, self.isQuiet, self.hasTimestamps, self.noteStyle) = (format, isQuiet, hasTimestamps, noteStyle)
+        editor = isInteractive ? LineEditor(columns: StandardOutput.columns, style: format.style) : nil
+    }
+
+    /// Enters raw mode and draws the prompt; does nothing without a prompt.
+    func open() {
+        guard editor != nil, RawMode.enter() else { return }
+        apply(.show)
+    }
+
+    /// Erases the prompt and gives the terminal back.
+    func close() {
+        apply(.hide)
+        RawMode.leave()
+    }
+
+    func show(_ message: Message, _ direction: MessageFormat.Direction) {
+        if direction == .received { lastReceived = .now }
+        let text = format.text(of: message, direction, stamp: stamp)
+        if editor != nil { apply(.incoming(text)) } else { StandardOutput.write(text + "\n") }
+    }
+
+    /// Prints a line of the tool's own; `--quiet` leaves out all but bad news.
+    func note(_ text: String, _ part: Style.Part = .note) {
+        guard !isQuiet || part == .bad else { return }
+        let time = stamp.isEmpty ? "" : noteStyle.paint(stamp, .dim) + " "
+        let line = time + noteStyle.paint("* " + text, part)
+        if editor != nil { apply(.incoming(line)) } else { StandardOutput.warn(line) }
+    }
+
+    /// Feeds bytes from the keyboard in; answers with what they ask for besides editing.
+    func type(_ bytes: [UInt8]) -> [LineEditor.Effect] {
+        decoder.decode(bytes).flatMap { apply(.key($0)) }
+    }
+
+    func windowChanged() { apply(.resized(columns: StandardOutput.columns)) }
+
+    /// Control-Z: the shell gets its terminal, and the prompt comes back with the job.
+    func suspend() {
+        close()
+        Signals.suspendProcess()
+        open()
+        windowChanged()
+    }
+
+    private var stamp: String { hasTimestamps ? TimeOfDay.now : "" }
+
+    @discardableResult private func apply(_ input: LineEditor.Input) -> [LineEditor.Effect] {
+        guard var editor else { return [] }
+        var effects: [LineEditor.Effect] = []
+        editor.handle(input, into: &effects)
+        self.editor = editor
+        var output = ""
+        effects.removeAll { effect in
+            guard case .write(let text) = effect else { return false }
+            output += text
+            return true
+        }
+        StandardOutput.write(output)
+        return effects
+    }
+}

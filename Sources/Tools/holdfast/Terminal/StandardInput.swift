@@ -1,0 +1,53 @@
+import Dispatch
+import Foundation
+
+/// Standard input, read only when asked, so that a fast writer waits instead of filling memory.
+final class StandardInput: Sendable {
+    static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
+    private static let chunk = 64 * 1024
+
+    private let queue = DispatchQueue(label: "holdfast.standard-input")
+    private let wake: (read: Int32, write: Int32)
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        _ = pipe(&ends)
+        wake = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(wake.read)
+        close(wake.write)
+    }
+
+    /// The next bytes; nil at the end of input, on a read error, and after the task was cancelled.
+    func read() async -> [UInt8]? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                queue.async { continuation.resume(returning: self.blockingRead()) }
+            }
+        } onCancel: {
+            var byte: UInt8 = 0
+            _ = write(wake.write, &byte, 1)
+        }
+    }
+
+    private func blockingRead() -> [UInt8]? {
+        while true {
+            var files = [
+                pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0), pollfd(fd: wake.read, events: Int16(POLLIN), revents: 0),
+            ]
+            if poll(&files, 2, -1) < 0, errno != EINTR { return nil }
+            if files[1].revents != 0 { return nil }
+            guard files[0].revents != 0 else { continue }
+            var count = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: Self.chunk) { buffer, initialized in
+                count = Foundation.read(STDIN_FILENO, buffer.baseAddress, buffer.count)
+                initialized = max(0, count)
+            }
+            if count > 0 { return bytes }
+            if count == 0 || (errno != EINTR && errno != EAGAIN) { return nil }
+        }
+    }
+}

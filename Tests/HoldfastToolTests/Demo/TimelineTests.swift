@@ -1,0 +1,11 @@
+import Testing
+
+@testable import HoldfastTool
+
+@Suite struct TimelineTests {
+    @Test func `columns line up for every party`() {
+        let lines = Timeline.Party.allCases.map { Timeline(style: .plain).line(at: .milliseconds(1234), $0, "x") }
+        #expect(lines.first == " 1.234 s  server  x")
+        #expect(Set(lines.map(\.count)).count == 1)
+    }
+}

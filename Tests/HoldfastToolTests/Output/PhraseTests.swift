@@ -1,0 +1,23 @@
+import Testing
+
+@testable import HoldfastTool
+
+@Suite struct PhraseTests {
+    @Test(arguments: [
+        (Duration.microseconds(420), "0.42 ms"), (.milliseconds(12), "12 ms"), (.microseconds(12345), "12.3 ms"),
+        (.milliseconds(1250), "1.25 s"), (.zero, "0 ms"), (.seconds(90), "90 s"), (.milliseconds(345), "345 ms"),
+    ])
+    func `durations have three figures and a unit`(duration: Duration, phrase: String) {
+        #expect(duration.phrase == phrase)
+    }
+
+    @Test func `timeline stamps line up`() {
+        #expect(Duration.milliseconds(1042).timelineColumn == " 1.042 s")
+        #expect(Duration.seconds(12).timelineColumn == "12.000 s")
+    }
+
+    @Test func `counts take their noun`() {
+        #expect(1.counted("byte") == "1 byte")
+        #expect(0.counted("byte") == "0 bytes")
+    }
+}

@@ -1,0 +1,9 @@
+import MachineCore
+import Testing
+
+@Suite struct MomentTests {
+    @Test func `the distant future leaves room for any duration`() {
+        let latest = Moment.distantFuture + .seconds(Int64.max)
+        #expect(latest > .distantFuture && latest - .distantFuture == .seconds(Int64.max))
+    }
+}

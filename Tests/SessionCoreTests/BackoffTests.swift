@@ -1,0 +1,45 @@
+import HoldfastTesting
+import SessionCore
+import Testing
+
+@Suite struct BackoffTests {
+    @Test func `the ceiling doubles up to the cap and no further`() {
+        let backoff = Backoff()
+        #expect((1...8).map(backoff.ceiling) == [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000].map { .milliseconds($0) })
+        #expect(backoff.ceiling(attempt: .max) == .seconds(30))
+    }
+
+    @Test func `odd settings neither trap nor wait for ever`() {
+        var random = SeededGenerator(seed: 1)
+        let huge = Duration.seconds(Int64.max)
+        for base in [.zero, .seconds(-5), .nanoseconds(1), huge] {
+            for jitter in [.full, .equal, .proportional(-.infinity), .proportional(.nan), .proportional(7)] as [Backoff.Jitter] {
+                let backoff = Backoff(base: base, cap: .seconds(3), minimum: .seconds(9), jitter: jitter)
+                for attempt in [.min, 0, 1, 1000, .max] {
+                    #expect(backoff.delay(attempt: attempt, using: &random) == .seconds(3), "the cap wins over the minimum")
+                }
+            }
+        }
+        #expect(Backoff(base: huge, cap: huge).delay(attempt: 99, using: &random) <= huge)
+    }
+
+    @Test(
+        arguments: [
+            (.full, .milliseconds(100), .seconds(4)), (.equal, .seconds(2), .seconds(4)),
+            (.proportional(0.25), .seconds(3), .seconds(5)), (.proportional(0), .seconds(4), .seconds(4)),
+        ] as [(Backoff.Jitter, Duration, Duration)])
+    func `every wait lies in its bounds and fills them`(jitter: Backoff.Jitter, low: Duration, high: Duration) throws {
+        var random = SeededGenerator(seed: 42)
+        let backoff = Backoff(jitter: jitter)
+        let delays = (0..<2000).map { _ in backoff.delay(attempt: 4, using: &random) }
+        let (least, most) = (try #require(delays.min()), try #require(delays.max()))
+        #expect(least >= low && most <= high)
+        #expect(least <= low + (high - low) * 0.01 && most >= high + (low - high) * 0.01)
+    }
+
+    @Test func `no wait is zero unless asked for`() {
+        var random = SeededGenerator(seed: 3)
+        #expect((0..<1000).allSatisfy { _ in Backoff().delay(attempt: 1, using: &random) >= .milliseconds(100) })
+        #expect(Backoff(base: .zero, minimum: .zero).delay(attempt: 1, using: &random) == .zero)
+    }
+}

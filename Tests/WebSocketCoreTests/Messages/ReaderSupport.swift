@@ -1,0 +1,107 @@
+import WebSocketCore
+
+/// A frame to feed to a reader; the fields are those of `FrameHeader`, right or wrong.
+struct WireFrame {
+    var opcode: Opcode
+    var payload: [UInt8]
+    var isFinal = true
+    var isCompressed = false
+    var mask: MaskKey? = MaskKey(bits: 0xC3_5A_81_6E)
+
+    init(_ opcode: Opcode, _ payload: some Sequence<UInt8>, isFinal: Bool = true, isCompressed: Bool = false) {
+        (self.opcode, self.payload, self.isFinal, self.isCompressed) = (opcode, Array(payload), isFinal, isCompressed)
+    }
+
+    func bytes(from sender: Role = .client) -> [UInt8] {
+        let mask = sender == .client ? mask : nil
+        let header = FrameHeader(opcode, isFinal: isFinal, isCompressed: isCompressed, mask: mask, payloadLength: payload.count)
+        var bytes = [UInt8](repeating: 0, count: header.length) + payload
+        bytes.withUnsafeMutableBytes {
+            header.write(to: $0)
+            mask?.apply(to: UnsafeMutableRawBufferPointer(rebasing: $0[header.length...]))
+        }
+        return bytes
+    }
+}
+
+/// All that a reader said about a stream.
+struct Reading: Equatable {
+    var events: [MessageReader.Event] = []
+    var violation: ProtocolViolation?
+    /// Bytes the reader left although it asked for more; always zero.
+    var leftovers = 0
+
+    /// The same with neighbouring chunks of one message joined, for their borders depend on the reads.
+    var joined: Reading {
+        var copy = self
+        copy.events = []
+        var open: MessageChunk?
+        for event in events {
+            guard case .chunk(let chunk) = event else {
+                copy.events.append(event)
+                continue
+            }
+            open = MessageChunk(kind: chunk.kind, bytes: (open?.bytes ?? []) + chunk.bytes, isLast: chunk.isLast)
+            if chunk.isLast, let whole = open {
+                copy.events.append(.chunk(whole))
+                open = nil
+            }
+        }
+        return copy
+    }
+}
+
+extension MessageReader {
+    /// Feeds one read's bytes, from memory at any alignment.
+    mutating func feed(_ bytes: some Collection<UInt8>, into reading: inout Reading) {
+        Array(bytes).withUnsafeBytes { raw in
+            var rest = raw
+            do throws(ProtocolViolation) {
+                while let event = try next(&rest) { reading.events.append(event) }
+            } catch {
+                reading.violation = error
+            }
+            reading.leftovers += rest.count
+        }
+    }
+}
+
+/// What a new reader says of these reads, one after the other.
+func reading(_ reads: [some Collection<UInt8>], by reader: MessageReader) -> Reading {
+    var (reader, reading) = (reader, Reading())
+    for read in reads { reader.feed(read, into: &reading) }
+    return reading
+}
+
+/// A stand-in for zlib: inflates every byte to two of it; 0xFF is a bad stream.
+final class DoublingInflater: MessageInflater {
+    private(set) var finished = 0
+
+    func inflate(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
+        guard !input.contains(0xFF) else { throw ProtocolViolation(.invalidCompressedData, "FF") }
+        guard input.count * 2 <= limit else { throw ProtocolViolation(.messageTooBig, "\(input.count * 2) of \(limit)") }
+        for byte in input { output += [byte, byte] }
+    }
+
+    func finish(into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
+        guard limit >= 1 else { throw ProtocolViolation(.messageTooBig, "no room for the end") }
+        finished += 1
+        output.append(0x2E)
+    }
+}
+
+/// Xorshift; equal seeds give equal dice.
+struct Dice: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state
+    }
+
+    mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 24) } }
+}

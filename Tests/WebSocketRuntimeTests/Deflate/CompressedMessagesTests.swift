@@ -1,0 +1,117 @@
+import Testing
+import WebSocketCore
+import WebSocketRuntime
+
+/// MessageReader and Inflater together.
+@Suite struct CompressedMessagesTests {
+    static let text = String(repeating: #"{"symbol":"AAPL","bid":187.25} "#, count: 40)
+
+    @Test(arguments: [Role.client, .server], [true, false])
+    func `pain 14, deflate breaks on fragmented messages: it does not, wherever the fragments end`(role: Role, takeover: Bool) throws {
+        let parameters = DeflateParameters(takeover: takeover)
+        let deflater = Deflater(parameters: parameters, role: role == .client ? .server : .client)
+        var reader = MessageReader(role: role, inflater: Inflater(parameters: parameters, role: role))
+        var (first, second) = (deflater.message(Array(Self.text.utf8)), 0)
+        while second <= first.count {
+            let frames =
+                frame(.text, Array(first[..<second]), isFinal: false, isCompressed: true, to: role) + frame(.ping, [1], to: role)
+                + frame(.continuation, [], isFinal: false, to: role) + frame(.continuation, Array(first[second...]), to: role)
+            #expect(try events(&reader, frames) == [.ping([1]), .message(.text(Self.text))])
+            second += 1
+            // Each message is compressed anew, for the context goes on.
+            first = deflater.message(Array(Self.text.utf8))
+        }
+        #expect(second > 4)
+    }
+
+    @Test func `pain 14, deflate breaks on fragmented messages: a fragment of one byte each`() throws {
+        let compressed = Deflater(parameters: .init(), role: .server).message(Array(Self.text.utf8))
+        var bytes: [UInt8] = []
+        for (index, byte) in compressed.enumerated() {
+            let isLast = index == compressed.count - 1
+            bytes += frame(index == 0 ? .text : .continuation, [byte], isFinal: isLast, isCompressed: index == 0, to: .client)
+        }
+        var reader = MessageReader(role: .client, inflater: Inflater(parameters: .init(), role: .client))
+        #expect(try bytes.flatMap { try events(&reader, [$0]) } == [.message(.text(Self.text))])
+    }
+
+    @Test(arguments: [Delivery.messages, .chunks])
+    func `pain 6, compressed bytes handed to the app when inflating fails: nothing but a violation`(delivery: Delivery) {
+        let compressed = Deflater(parameters: .init(), role: .server).message(Array(Self.text.utf8))
+        for index in compressed.indices {
+            var corrupt = compressed
+            corrupt[index] ^= 0xFF
+            var inflated: [UInt8] = []
+            let inflater = Inflater(parameters: .init(), role: .client)
+            try? corrupt.withUnsafeBytes { try inflater.inflate($0, into: &inflated, limit: 1 << 20) }
+
+            var reader = MessageReader(role: .client, delivery: delivery, inflater: Inflater(parameters: .init(), role: .client))
+            var delivered: [UInt8] = []
+            do {
+                for byte in frame(.text, corrupt, isCompressed: true, to: .client) {
+                    for event in try events(&reader, [byte]) { delivered += payload(event) }
+                }
+                #expect(delivered == inflated)
+            } catch {
+                #expect((error as? ProtocolViolation)?.closeCode == .invalidPayload)
+                #expect(delivery == .messages ? delivered.isEmpty : inflated.starts(with: delivered))
+            }
+        }
+    }
+
+    @Test(arguments: [Delivery.messages, .chunks])
+    func `a bomb is answered with 1009`(delivery: Delivery) {
+        let bomb = Deflater(parameters: .init(), role: .client).message([UInt8](repeating: 0, count: 1 << 22))
+        var reader = MessageReader(role: .server, delivery: delivery, inflater: Inflater(parameters: .init(), role: .server))
+        var delivered = 0
+        let violation = #expect(throws: ProtocolViolation.self) {
+            for byte in frame(.binary, bomb, isCompressed: true, to: .server) {
+                for case .chunk(let chunk) in try events(&reader, [byte]) { delivered += chunk.bytes.count }
+            }
+        }
+        #expect(violation?.closeCode == .messageTooBig)
+        #expect(delivered <= MessageLimits().message)
+    }
+
+    @Test func `compressed and plain messages may take turns`() throws {
+        let deflater = Deflater(parameters: .init(), role: .client)
+        var reader = MessageReader(role: .server, inflater: Inflater(parameters: .init(), role: .server))
+        for _ in 1...5 {
+            let frames =
+                frame(.text, deflater.message(Array("Hello".utf8)), isCompressed: true, to: .server)
+                + frame(.binary, [1, 2, 3], to: .server) + frame(.text, deflater.message([]), isCompressed: true, to: .server)
+            #expect(try events(&reader, frames) == [.message(.text("Hello")), .message(.binary([1, 2, 3])), .message(.text(""))])
+        }
+    }
+
+    /// A frame as it goes to `role`.
+    private func frame(
+        _ opcode: Opcode, _ payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false, to role: Role
+    ) -> [UInt8] {
+        let mask = role == .server ? MaskKey(bits: 0x1234_5678) : nil
+        let header = FrameHeader(opcode, isFinal: isFinal, isCompressed: isCompressed, mask: mask, payloadLength: payload.count)
+        var bytes = [UInt8](repeating: 0, count: header.length) + payload
+        bytes.withUnsafeMutableBytes {
+            header.write(to: $0)
+            mask?.apply(to: UnsafeMutableRawBufferPointer(rebasing: $0[header.length...]))
+        }
+        return bytes
+    }
+
+    private func payload(_ event: MessageReader.Event) -> [UInt8] {
+        switch event {
+        case .message(.text(let text)): Array(text.utf8)
+        case .message(.binary(let bytes)), .ping(let bytes), .pong(let bytes): bytes
+        case .chunk(let chunk): chunk.bytes
+        case .close(let frame): frame.payload
+        }
+    }
+
+    private func events(_ reader: inout MessageReader, _ bytes: [UInt8]) throws -> [MessageReader.Event] {
+        try bytes.withUnsafeBytes { raw in
+            var (rest, events) = (raw, [] as [MessageReader.Event])
+            while let event = try reader.next(&rest) { events.append(event) }
+            return events
+        }
+    }
+}

@@ -1,0 +1,115 @@
+#!/bin/bash
+# Sets a Debian machine up for the suites that need more than Swift; does nothing where all is there.
+#
+#   scripts/setup.sh [build] [conformance] [interop] [bench]     (no argument: all of them)
+#
+# Other scripts source this file and call only what they need: need_apt, need_python, need_wstest.
+# What is set up stays: packages in the system, the rest in .venv and .cache. After that no network is needed.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export ROOT
+export PYTHON=$ROOT/.venv/bin/python
+export WSTEST=$ROOT/.cache/wstest/wstest
+export NODE_PATH=/usr/share/nodejs # where Debian's node-ws lives
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# Runs a command as root: as it is, or through sudo.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"
+    elif command -v sudo > /dev/null; then sudo "$@"
+    else die "not root and no sudo: $*"
+    fi
+}
+
+# Two suites may set up at once: `with_lock NAME COMMAND…` lets one go first and the other find it done.
+with_lock() {
+    local name=$1
+    shift
+    mkdir -p "$ROOT/.cache"
+    if ! command -v flock > /dev/null; then "$@"; return; fi
+    (flock 9; "$@") 9> "$ROOT/.cache/$name.lock"
+}
+
+missing_apt() {
+    local package
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || printf '%s\n' "$package"
+    done
+}
+
+# need_apt PACKAGE…: installs the Debian packages that are missing.
+need_apt() {
+    command -v dpkg-query > /dev/null || die "not a Debian machine: install by hand what these packages hold: $*"
+    [ -z "$(missing_apt "$@")" ] || with_lock apt install_apt "$@"
+}
+
+install_apt() {
+    local missing
+    mapfile -t missing < <(missing_apt "$@")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    say "apt: installing ${missing[*]}"
+    as_root apt-get update -qq
+    # RUNLEVEL=1 keeps nginx's package from starting a server of its own in a container.
+    as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -qq -y --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 "${missing[@]}" > /dev/null
+}
+
+# need_python: a virtual environment in .venv with the pinned packages of scripts/requirements.txt.
+need_python() {
+    cmp -s "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed" && "$PYTHON" -c '' 2> /dev/null || with_lock python install_python
+}
+
+install_python() {
+    if cmp -s "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed" && "$PYTHON" -c '' 2> /dev/null; then return; fi
+    python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
+    say "python: a virtual environment in .venv with $(tr '\n' ' ' < "$ROOT/scripts/requirements.txt")"
+    python3 -m venv --clear "$ROOT/.venv"
+    "$PYTHON" -m pip install -q --disable-pip-version-check -r "$ROOT/scripts/requirements.txt"
+    cp "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed"
+}
+
+# need_wstest: the Autobahn test suite in .cache/wstest, installed on the first use (about a minute, 100 MB).
+need_wstest() {
+    [ -e "$ROOT/.cache/wstest/complete" ] || with_lock wstest install_wstest
+}
+
+install_wstest() {
+    [ -e "$ROOT/.cache/wstest/complete" ] && return
+    need_apt debian-archive-keyring gcc libc6-dev
+    need_python
+    say "wstest: the Autobahn test suite in .cache/wstest"
+    rm -rf "$ROOT/.cache/wstest"
+    PYTHON3=$PYTHON "$ROOT/Conformance/install_wstest.sh" "$ROOT/.cache/wstest" > "$ROOT/.cache/wstest.log" 2>&1 \
+        || die "wstest could not be installed, see .cache/wstest.log"
+    touch "$ROOT/.cache/wstest/complete"
+}
+
+need_build() { need_apt zlib1g-dev; }
+need_conformance() { need_build; need_wstest; }
+need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
+need_bench() { need_build; need_apt nodejs node-ws gcc libc6-dev libssl-dev util-linux; need_python; }
+
+# swift_program VARIABLE PRODUCT: prints the path of a program of ours: the variable's value, or a release build made now.
+swift_program() {
+    local given=${!1:-} product=$2
+    if [ -n "$given" ]; then
+        [ -x "$given" ] || die "$1 names no program: $given"
+        realpath "$given"
+        return
+    fi
+    need_build
+    (cd "$ROOT" && swift build -c release --product "$product" >&2 && printf '%s/%s\n' "$(swift build -c release --show-bin-path)" "$product")
+}
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    [ $# -gt 0 ] || set -- build conformance interop bench
+    for suite in "$@"; do
+        case $suite in
+            build | conformance | interop | bench) "need_$suite" ;;
+            *) die "unknown suite '$suite' (there are: build, conformance, interop, bench)" ;;
+        esac
+    done
+fi

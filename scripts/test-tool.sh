@@ -1,0 +1,216 @@
+#!/usr/bin/env bash
+# Runs the built tool as people and scripts do, and checks what it prints and how it ends.
+# HOLDFAST: the tool to test; by default the debug build. Needs bash, python3 and openssl.
+set -u
+cd "$(dirname "$0")/.."
+tool=$(realpath "${HOLDFAST:-.build/debug/holdfast}") || exit 1
+here=$PWD/scripts/test-tool
+work=$(mktemp -d)
+passed=0 failed=0 servers=()
+export NO_COLOR=1
+unset HOLDFAST_BEARER
+
+finish() {
+    for pid in "${servers[@]}"; do kill "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    rm -rf "$work"
+}
+trap finish EXIT
+
+pass() { passed=$((passed + 1)); echo "ok      $1"; }
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED  $1"
+    sed 's/^/        /' "$work/out" "$work/err" 2>/dev/null | head -20
+}
+check() { if eval "$2"; then pass "$1"; else fail "$1"; fi; }
+
+# run ARGUMENT…: runs the tool; leaves out, err and status behind. Standard input is passed on.
+run() {
+    timeout 30 "$tool" "$@" >"$work/out" 2>"$work/err"
+    status=$?
+}
+# expect NAME STATUS PATTERN ARGUMENT…: runs the tool without input; the pattern must stand in standard error.
+expect() {
+    local name=$1 wanted=$2 pattern=$3
+    shift 3
+    run "$@" </dev/null
+    # shellcheck disable=SC2053  # The status may be a pattern.
+    if [[ $status == $wanted ]] && grep -Eq -- "$pattern" "$work/err"; then
+        pass "$name"
+    else
+        fail "$name (status $status, wanted $wanted and /$pattern/)"
+    fi
+}
+out_is() { [[ $(cat "$work/out") == "$1" ]]; }
+err_has() { grep -Eq -- "$1" "$work/err"; }
+# first_line FIFO: waits for the line with which a server says where it listens.
+first_line() { local line; read -r -t 20 line <"$1" && echo "$line"; }
+
+pause() { read -r -t 0.05 <> <(:) || :; }
+
+# --- Help and usage
+for command in "" connect serve "serve echo" demo; do
+    # shellcheck disable=SC2086
+    run $command --help </dev/null
+    check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
+done
+run connect --help </dev/null
+check "help lists the exit statuses" 'grep -q "EXIT STATUS" "$work/out" && grep -Eq "^ +64  wrong usage" "$work/out"'
+
+any=ws://127.0.0.1:1/
+expect "no URL" 64 "Missing expected argument" connect
+expect "an unknown command" 64 "Error" conect
+expect "an unknown option" 64 "Unknown option" connect $any --frobnicate
+expect "http: is refused" 64 "use ws: or wss:" connect http://127.0.0.1/
+expect "a URL without a scheme is refused" 64 "no scheme" connect 127.0.0.1:80
+expect "a URL without a host is refused" 64 "no host" connect ws:///path
+expect "a URL with a password is refused" 64 "no user name or password" connect ws://me:secret@127.0.0.1/
+check "the password is not repeated as a problem of ours" '! grep -q "Authorization: .*secret" "$work/err"'
+expect "a URL with a fragment is refused" 64 "no fragment" connect "ws://127.0.0.1/#top"
+expect "a URL with a bad port is refused" 64 "not a port" connect ws://127.0.0.1:99999/
+expect "a URL with a space is refused" 64 "no spaces" connect "ws://127.0.0.1/a b"
+expect "an unclosed IPv6 address is refused" 64 "no \]" connect "ws://[::1/"
+expect "a header without a colon" 64 "header" connect $any --header Nonsense
+expect "a header with a line end" 64 "header" connect $any --header $'X-A: b\r\nEvil: 1'
+expect "a header of the handshake's own" 64 "Sec-WebSocket-Key" connect $any --header "Sec-WebSocket-Key: mine"
+expect "a subprotocol that is no token" 64 "not a token" connect $any --subprotocol "a b"
+expect "a --ca that is not there" 64 "cannot read" connect wss://127.0.0.1:1/ --ca "$work/none.pem"
+expect "--ca with ws:" 64 "wss: URLs" connect $any --ca "$here/server.py"
+expect "--insecure with ws:" 64 "wss: URLs" connect $any --insecure
+expect "--ca with --insecure" 64 "exclude each other" connect wss://127.0.0.1:1/ --insecure --ca "$here/server.py"
+expect "--bearer with an Authorization header" 64 "exclude each other" connect $any --bearer x --header "Authorization: y"
+expect "a bearer token with a line end" 64 "bearer token" connect $any --bearer $'top\nsecret'
+check "the token is not printed" '! grep -q secret "$work/err"'
+expect "--wait with nonsense" 64 "wait" connect $any --wait soon
+expect "--wait below zero" 64 "wait" connect $any --wait=-1
+expect "--ping with zero" 64 "ping" connect $any --ping 0
+expect "--ping with nonsense" 64 "ping" connect $any --ping x
+expect "--max-message with nonsense" 64 "max-message" connect $any --max-message 1T
+expect "--max-message of zero" 64 "max-message" connect $any --max-message 0
+expect "--port out of range" 64 "not a port" serve echo --port 70000
+expect "--tls-cert without its key" 64 "go together" serve echo --tls-cert "$here/server.py"
+expect "--tls-cert with --tls-self-signed" 64 "exclude each other" serve echo --tls-self-signed --tls-cert x --tls-key y
+expect "a certificate that is none" 1 "certificate" serve echo --port 0 --tls-cert "$here/server.py" --tls-key "$here/server.py"
+
+# --- Against a server that misbehaves on request
+mkfifo "$work/port"
+python3 "$here/server.py" >"$work/port" &
+servers+=($!)
+fake=ws://127.0.0.1:$(first_line "$work/port")
+expect "a refused upgrade shows status, headers and body" 3 "401" connect "$fake/401"
+check "the refusal's headers are shown" 'err_has "WWW-Authenticate: Bearer"'
+check "the refusal's body is shown and cannot drive the terminal" 'err_has "log in first .u.1B.\[2J"'
+expect "a wrong Sec-WebSocket-Accept" 3 "Sec-WebSocket-Accept" connect "$fake/bad-accept"
+expect "a close code is named" 6 "4001 \(application code\)" connect "$fake/close/4001" --wait forever
+expect "an internal error of the server" 6 "1011 \(internal error\)" connect "$fake/close/1011" --wait forever
+expect "a normal close is status 0" 0 "1000 \(normal closure\)" connect "$fake/close/1000" --wait forever
+expect "a broken protocol" 7 "opcode" connect "$fake/violate" --wait forever
+expect "a lost connection" 2 "." connect "$fake/lost" --wait forever
+expect "nobody listens" 4 "127.0.0.1:1" connect $any
+expect "a name that does not exist" 4 "nowhere.invalid" connect ws://nowhere.invalid/
+expect "a server that never answers" 4 "." connect "$fake/silent"
+run connect "$fake/headers" -H "X-A: b: c" </dev/null
+check "a header is sent" 'out_is "b: c|"'
+HOLDFAST_BEARER=sesame run connect "$fake/headers" </dev/null
+check "a token from the environment is sent" 'out_is "|Bearer sesame"'
+check "the token is not printed" '! grep -q sesame "$work/err"'
+run connect "$fake/headers" --bearer open --quiet </dev/null
+check "--bearer is sent and --quiet prints messages only" 'out_is "|Bearer open" && [[ ! -s $work/err ]]'
+run connect "$fake/binary" --hex </dev/null
+check "--hex dumps binary messages" 'grep -q "^00000010  10 11 12 13 " "$work/out"'
+run connect "$fake/binary" </dev/null
+check "binary messages are summed up" 'grep -q "^binary, 20 bytes: 00 01 " "$work/out"'
+
+# --- Against the echo server
+mkfifo "$work/url"
+"$tool" serve echo --port 0 >"$work/url" 2>"$work/echo.log" &
+echo_pid=$!
+servers+=($echo_pid)
+url=$(first_line "$work/url")
+check "serve echo prints its URL" '[[ $url == ws://127.0.0.1:*/ ]]'
+run connect "$url" <<<$'hi\n\nünicode'
+check "every line of a pipe is a message" '[[ $status == 0 ]] && out_is $'"'"'hi\n\nünicode'"'"
+run connect "$url" --json --execute '{"b":1.10,"a":[]}' </dev/null
+check "--execute sends and --json lays out" '[[ $status == 0 ]] && out_is $'"'"'{\n  "b": 1.10,\n  "a": []\n}'"'"
+run connect "$url" -x one -x two --wait 0.2 --no-compression --timestamps </dev/null
+check "--execute repeats, with timestamps" '[[ $(grep -Ec "^[0-9:.]{12} (one|two)$" "$work/out") == 2 ]]'
+head -c 3000000 /dev/zero | tr '\0' 'a' >"$work/big"
+run connect "$url" <"$work/big"
+check "a message over the server's limit is named" '[[ $status == 6 ]] && err_has "1009 \(message too big\)"'
+head -c 100000 /dev/zero | tr '\0' 'a' >"$work/big"
+run connect "$url" --max-message 64K <"$work/big"
+check "a message over our own limit is named" '[[ $status == 7 ]] && err_has "too big|larger|limit|exceeds"'
+seq 20000 >"$work/lines"
+run connect "$url" <"$work/lines"
+check "20000 lines come back in order" 'cmp -s "$work/lines" "$work/out"'
+printf 'good\n\xff\nmore\n' | timeout 30 "$tool" connect "$url" >"$work/out" 2>"$work/err"
+status=${PIPESTATUS[1]}
+check "a line that is not UTF-8 is named and status is 65" '[[ $status == 65 ]] && err_has "line 2" && out_is good'
+"$tool" connect "$url" -x hi --wait forever >"$work/out" 2>"$work/err" </dev/null &
+client=$!
+until grep -q hi "$work/out"; do kill -0 $client || break; pause; done
+kill -INT $client
+wait $client
+status=$?
+check "SIGINT closes and ends with status 130" '[[ $status == 130 ]]'
+run connect "$url" -x hi --ping 0.05 --wait 0.5 </dev/null
+check "--ping prints round trips" '[[ $(grep -Ec "pong after [0-9.]+ ms" "$work/err") -ge 2 ]]'
+"$tool" connect "$url" -x hi --wait forever >"$work/out" 2>"$work/err" </dev/null &
+client=$!
+until grep -q hi "$work/out"; do kill -0 $client || break; pause; done
+kill -TERM $echo_pid
+wait $client
+status=$?
+check "a server that goes away is status 0" '[[ $status == 0 ]] && err_has "1001 \(going away\)"'
+wait $echo_pid
+status=$?
+check "SIGTERM ends the echo server with status 0" '[[ $status == 0 ]]'
+check "the echo server logged its clients" 'grep -q "opened /" "$work/echo.log" && grep -q "20000 messages" "$work/echo.log"'
+
+# --- TLS
+mkfifo "$work/tls-url"
+"$tool" serve echo --port 0 --tls-self-signed >"$work/tls-url" 2>"$work/tls.log" &
+tls_pid=$!
+servers+=($tls_pid)
+tls_url=$(first_line "$work/tls-url")
+until grep -q -- "--ca" "$work/tls.log"; do kill -0 $tls_pid || break; pause; done
+ca=$(sed -n 's/.*--ca \([^ ]*\) .*/\1/p' "$work/tls.log")
+expect "an unknown authority is refused" 5 "certificate|TLS" connect "$tls_url" -x hi
+run connect "$tls_url" --ca "$ca" -x hi --wait 0.2 </dev/null
+check "--ca makes it trusted" '[[ $status == 0 ]] && out_is hi'
+run connect "${tls_url/127.0.0.1/localhost}" --ca "$ca" -x hi --wait 0.2 </dev/null
+check "--ca makes it trusted by name" '[[ $status == 0 ]] && out_is hi'
+run connect "$tls_url" --insecure -x hi --wait 0.2 </dev/null
+check "--insecure connects and warns" '[[ $status == 0 ]] && out_is hi && err_has "WARNING: .*NOT checked"'
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=other.example \
+    -addext subjectAltName=DNS:other.example -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
+mkfifo "$work/other-url"
+"$tool" serve echo --port 0 --tls-cert "$work/cert.pem" --tls-key "$work/key.pem" >"$work/other-url" 2>/dev/null &
+servers+=($!)
+other_url=$(first_line "$work/other-url")
+expect "a certificate for another host is refused" 5 "certificate|TLS|host" connect "$other_url" --ca "$work/cert.pem" -x hi
+expect "ws: to a TLS port fails" "[2-7]" "." connect "${tls_url/wss/ws}" -x hi
+expect "wss: to a plain port is a TLS failure" 5 "TLS" connect "${fake/ws/wss}/" -x hi
+kill -TERM $tls_pid
+wait $tls_pid
+check "the self-signed certificate is deleted" '[[ -n $ca && ! -e $ca ]]'
+
+# --- The prompt
+while IFS= read -r line; do
+    case $line in
+        "ok "*) pass "${line#ok }" ;;
+        "FAILED "*) : >"$work/out" >"$work/err"; fail "${line#FAILED }" ;;
+        *) echo "$line" ;;
+    esac
+done < <(timeout 120 python3 "$here/prompt.py" "$tool" "${fake##*:}" || echo "FAILED the prompt's checks ran to their end")
+
+# --- The demo
+start=$SECONDS
+run demo </dev/null
+check "the demo ends with status 0" '[[ $status == 0 ]]'
+check "the demo takes less than 20 seconds" '(( SECONDS - start < 20 ))'
+check "the demo shows two cuts and two returns" '[[ $(grep -c "CUT" "$work/out") == 2 && $(grep -c "reopened" "$work/out") == 2 ]]'
+
+echo "$passed passed, $failed failed"
+[[ $failed == 0 ]]
