@@ -47,10 +47,12 @@ let package = Package(
         // Core: rules only.
         .target(name: "MachineCore", path: "Sources/Core/MachineCore", swiftSettings: pure),
         .target(name: "WebSocketCore", dependencies: ["MachineCore"], path: "Sources/Core/WebSocketCore", swiftSettings: pure),
-        .target(name: "SessionCore", dependencies: ["MachineCore", "WebSocketCore"], path: "Sources/Core/SessionCore", swiftSettings: pure),
+        .target(
+            name: "SessionCore", dependencies: ["MachineCore", "WebSocketCore"], path: "Sources/Core/SessionCore", swiftSettings: pure),
 
         // Runtime: where rules meet the world.
-        .systemLibrary(name: "CZlib", path: "Sources/Runtime/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(
+            name: "CZlib", path: "Sources/Runtime/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "WebSocketRuntime", dependencies: ["MachineCore", "WebSocketCore", "CZlib", nioLocks, deques],
             path: "Sources/Runtime/WebSocketRuntime", swiftSettings: strict),
@@ -58,7 +60,8 @@ let package = Package(
             name: "WebSocketNIO",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioLocks, nioSSL, deques,
-                .product(name: "NIOTransportServices", package: "swift-nio-transport-services", condition: .when(platforms: [.iOS, .macOS])),
+                .product(
+                    name: "NIOTransportServices", package: "swift-nio-transport-services", condition: .when(platforms: [.iOS, .macOS])),
             ],
             path: "Sources/Runtime/WebSocketNIO", swiftSettings: strict),
 
@@ -102,6 +105,23 @@ let package = Package(
             name: "WebSocketRuntimeTests",
             dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(name: "HoldfastTestingTests", dependencies: ["MachineCore", "HoldfastTesting"], swiftSettings: strict),
+        // Peers that misbehave, for the two targets below.
+        .target(
+            name: "ScriptedPeers", dependencies: ["WebSocketCore", nioCore, nioPosix], path: "Tests/ScriptedPeers", swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastTests",
+            dependencies: [
+                "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer",
+                "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastServerTests",
+            dependencies: [
+                "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastServer", "ScriptedPeers",
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
         .testTarget(name: "HoldfastToolTests", dependencies: ["HoldfastTool", "WebSocketCore"], swiftSettings: strict),
     ]
 )

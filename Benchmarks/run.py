@@ -136,7 +136,8 @@ def main():
     if part != "servers":
         tables.append(table("Client: one way", measure_clients()))
     report = "## Benchmark\n\n" + "\n".join(tables)
-    report += f"\nMedians of {ROUNDS} interleaved rounds of {SECONDS:g} s. ÷ peer: our value by the peer's, so a rate above 1 and CPU below 1 are better.\n"
+    report += f"\nMedians of {ROUNDS} interleaved rounds of {SECONDS:g} s. "
+    report += "÷ peer: our value by the peer's, so a rate above 1 and CPU below 1 are better.\n"
     reports = ROOT / "reports"
     reports.mkdir(exist_ok=True)
     (reports / "benchmark.md").write_text(report)

@@ -59,11 +59,15 @@ install_apt() {
 
 # need_python: a virtual environment in .venv with the pinned packages of scripts/requirements.txt.
 need_python() {
-    cmp -s "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed" && "$PYTHON" -c '' 2> /dev/null || with_lock python install_python
+    has_python || with_lock python install_python
+}
+
+has_python() {
+    cmp -s "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed" && "$PYTHON" -c '' 2> /dev/null
 }
 
 install_python() {
-    if cmp -s "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed" && "$PYTHON" -c '' 2> /dev/null; then return; fi
+    if has_python; then return; fi
     python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
     say "python: a virtual environment in .venv with $(tr '\n' ' ' < "$ROOT/scripts/requirements.txt")"
     python3 -m venv --clear "$ROOT/.venv"
@@ -77,7 +81,7 @@ need_wstest() {
 }
 
 install_wstest() {
-    [ -e "$ROOT/.cache/wstest/complete" ] && return
+    if [ -e "$ROOT/.cache/wstest/complete" ]; then return; fi
     need_apt debian-archive-keyring gcc libc6-dev
     need_python
     say "wstest: the Autobahn test suite in .cache/wstest"
@@ -101,7 +105,8 @@ swift_program() {
         return
     fi
     need_build
-    (cd "$ROOT" && swift build -c release --product "$product" >&2 && printf '%s/%s\n' "$(swift build -c release --show-bin-path)" "$product")
+    (cd "$ROOT" && swift build -c release --product "$product") >&2
+    printf '%s/%s\n' "$(cd "$ROOT" && swift build -c release --show-bin-path)" "$product"
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then

@@ -30,6 +30,13 @@ run() {
     timeout 30 "$tool" "$@" >"$work/out" 2>"$work/err"
     status=$?
 }
+# start ARGUMENT…: a client in the background, as $client.
+start() {
+    : >"$work/out" >"$work/err"  # Before the fork, so that nobody finds an earlier run's output.
+    "$tool" connect "$@" >"$work/out" 2>"$work/err" </dev/null &
+    client=$!
+    servers+=($client)
+}
 # expect NAME STATUS PATTERN ARGUMENT…: runs the tool without input; the pattern must stand in standard error.
 expect() {
     local name=$1 wanted=$2 pattern=$3
@@ -47,6 +54,14 @@ err_has() { grep -Eq -- "$1" "$work/err"; }
 # first_line FIFO: waits for the line with which a server says where it listens.
 first_line() { local line; read -r -t 20 line <"$1" && echo "$line"; }
 
+# until_has FILE PATTERN PID [COUNT]: waits until so many lines have the pattern, the process is gone, or 15 seconds have passed.
+until_has() {
+    local end=$((SECONDS + 15))
+    until (($(grep -Ec -- "$2" "$1") >= ${4:-1})); do
+        kill -0 "$3" 2>/dev/null && ((SECONDS < end)) || return 1
+        pause
+    done
+}
 pause() { read -r -t 0.05 <> <(:) || :; }
 
 # --- Help and usage
@@ -147,18 +162,16 @@ check "20000 lines come back in order" 'cmp -s "$work/lines" "$work/out"'
 printf 'good\n\xff\nmore\n' | timeout 30 "$tool" connect "$url" >"$work/out" 2>"$work/err"
 status=${PIPESTATUS[1]}
 check "a line that is not UTF-8 is named and status is 65" '[[ $status == 65 ]] && err_has "line 2" && out_is good'
-"$tool" connect "$url" -x hi --wait forever >"$work/out" 2>"$work/err" </dev/null &
-client=$!
-until grep -q hi "$work/out"; do kill -0 $client || break; pause; done
+start "$url" -x hi --wait forever
+until_has "$work/out" hi $client
 kill -INT $client
 wait $client
 status=$?
 check "SIGINT closes and ends with status 130" '[[ $status == 130 ]]'
 run connect "$url" -x hi --ping 0.05 --wait 0.5 </dev/null
 check "--ping prints round trips" '[[ $(grep -Ec "pong after [0-9.]+ ms" "$work/err") -ge 2 ]]'
-"$tool" connect "$url" -x hi --wait forever >"$work/out" 2>"$work/err" </dev/null &
-client=$!
-until grep -q hi "$work/out"; do kill -0 $client || break; pause; done
+start "$url" -x hi --wait forever
+until_has "$work/out" hi $client
 kill -TERM $echo_pid
 wait $client
 status=$?
@@ -168,13 +181,38 @@ status=$?
 check "SIGTERM ends the echo server with status 0" '[[ $status == 0 ]]'
 check "the echo server logged its clients" 'grep -q "opened /" "$work/echo.log" && grep -q "20000 messages" "$work/echo.log"'
 
+# --- Reconnecting
+port=${url##*:}
+port=${port%/}
+: >"$work/again"
+"$tool" serve echo --port "$port" >"$work/again" 2>/dev/null &
+servers+=($!)
+first=$!
+until_has "$work/again" ws: $first
+start "$url" --reconnect -x hi --wait forever
+until_has "$work/out" hi $client
+kill -KILL $first
+{ wait $first; } 2>/dev/null
+until_has "$work/err" "attempt [0-9]+ in [0-9.]+ m?s" $client
+: >"$work/again"
+"$tool" serve echo --port "$port" >"$work/again" 2>/dev/null &
+servers+=($!)
+until_has "$work/err" "connected to" $client 2
+check "--reconnect says when it tries again and comes back" '[[ $(grep -c "connected to" "$work/err") == 2 ]]'
+kill -TERM $client
+wait $client
+status=$?
+check "SIGTERM ends it with status 143" '[[ $status == 143 ]]'
+expect "--reconnect gives up when trying again cannot help" 3 "401" connect "$fake/401" --reconnect --wait forever
+
 # --- TLS
 mkfifo "$work/tls-url"
+: >"$work/tls.log"
 "$tool" serve echo --port 0 --tls-self-signed >"$work/tls-url" 2>"$work/tls.log" &
 tls_pid=$!
 servers+=($tls_pid)
 tls_url=$(first_line "$work/tls-url")
-until grep -q -- "--ca" "$work/tls.log"; do kill -0 $tls_pid || break; pause; done
+until_has "$work/tls.log" "--ca" $tls_pid
 ca=$(sed -n 's/.*--ca \([^ ]*\) .*/\1/p' "$work/tls.log")
 expect "an unknown authority is refused" 5 "certificate|TLS" connect "$tls_url" -x hi
 run connect "$tls_url" --ca "$ca" -x hi --wait 0.2 </dev/null
@@ -191,7 +229,7 @@ servers+=($!)
 other_url=$(first_line "$work/other-url")
 expect "a certificate for another host is refused" 5 "certificate|TLS|host" connect "$other_url" --ca "$work/cert.pem" -x hi
 expect "ws: to a TLS port fails" "[2-7]" "." connect "${tls_url/wss/ws}" -x hi
-expect "wss: to a plain port is a TLS failure" 5 "TLS" connect "${fake/ws/wss}/" -x hi
+expect "wss: to a plain port is a TLS failure" 5 "TLS" connect "${url/ws/wss}" -x hi
 kill -TERM $tls_pid
 wait $tls_pid
 check "the self-signed certificate is deleted" '[[ -n $ca && ! -e $ca ]]'

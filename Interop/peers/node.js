@@ -137,7 +137,8 @@ async function autobahnClient(url) {
     let count = 0;
     await runCase(`${url}/getCaseCount`, (_, data) => { count = Number(data.toString()); });
     for (let index = 1; index <= count; index++) {
-        await runCase(`${url}/runCase?case=${index}&agent=${option('--agent')}`, (socket, data, isBinary) => socket.send(data, { binary: isBinary }));
+        const address = `${url}/runCase?case=${index}&agent=${option('--agent')}`;
+        await runCase(address, (socket, data, isBinary) => socket.send(data, { binary: isBinary }));
     }
     await runCase(`${url}/updateReports?agent=${option('--agent')}`, () => {});
 }

@@ -66,9 +66,13 @@ def serve(sock):
 def run(sock):
     try:
         serve(sock)
-    except (EOFError, OSError, IndexError):
+    except (EOFError, OSError, LookupError):
         pass
     finally:
+        try:
+            sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
         sock.close()
 
 listener = socket.create_server(("127.0.0.1", 0))

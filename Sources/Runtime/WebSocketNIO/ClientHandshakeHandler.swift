@@ -66,7 +66,7 @@ final class ClientHandshakeHandler: ChannelInboundHandler, RemovableChannelHandl
             guard let response, !response.isInterim else { return }
             do throws(HandshakeFailure) {
                 open(try handshake.check(response), buffer, context)
-            } catch where error.kind == .refused {
+            } catch  where error.kind == .refused {
                 refusal = (error, response, RefusalBody(of: response, limit: options.refusalBodyLimit))
                 var nothing = ByteBuffer()
                 readRefusal(&nothing, context)

@@ -20,7 +20,8 @@ struct ClientTLS: Sendable {
             configuration.applicationProtocols = ["http/1.1"]
             context = try NIOSSLContext(configuration: configuration)
         } catch {
-            throw TransportError(.invalidConfiguration, "the trusted certificates cannot be read (\(options.trust.words)): \(error)", underlying: error)
+            throw TransportError(
+                .invalidConfiguration, "the trusted certificates cannot be read (\(options.trust.words)): \(error)", underlying: error)
         }
     }
 

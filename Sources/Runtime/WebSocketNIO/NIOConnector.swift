@@ -1,7 +1,6 @@
 package import NIOCore
 import WebSocketCore
 package import WebSocketRuntime
-import NIOPosix
 
 /// Opens WebSockets over TCP and TLS.
 package enum NIOConnector {
@@ -9,7 +8,7 @@ package enum NIOConnector {
     ///
     /// Cancellation ends the attempt at once; a connection that comes too late is dropped.
     package static func connect(
-        _ options: ClientOptions, on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+        _ options: ClientOptions, on group: any EventLoopGroup = defaultGroup
     ) async throws(TransportError) -> WebSocketChannel {
         let handshake: ClientHandshake
         do throws(HandshakeFailure) {
@@ -20,24 +19,21 @@ package enum NIOConnector {
         } catch {
             throw TransportError(.invalidConfiguration, "\(error)", underlying: error)
         }
-        let tls = try options.url.isSecure ? ClientTLS(options.tls, host: options.url.host) : nil
+        let tls = try options.url.isSecure && !isSystemTLS(options) ? ClientTLS(options.tls, host: options.url.host) : nil
         let opened = group.next().makePromise(of: WebSocketChannel.self)
-        bootstrap(on: group, timeout: options.connectTimeout)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    if let tls { try channel.pipeline.syncOperations.addHandler(tls.handler()) }
-                    let handler = ClientHandshakeHandler(handshake, options: options, opened: opened)
-                    try channel.pipeline.syncOperations.addHandler(handler)
-                }
+        open(options, on: group) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                if let tls { try channel.pipeline.syncOperations.addHandler(tls.handler()) }
+                try channel.pipeline.syncOperations.addHandler(ClientHandshakeHandler(handshake, options: options, opened: opened))
             }
-            .connect(host: options.url.host, port: options.url.port)
-            .whenComplete { result in
-                switch result {
-                // The attempt may have been given up meanwhile: then nobody waits for this channel.
-                case .success(let channel): opened.futureResult.whenFailure { _ in channel.close(promise: nil) }
-                case .failure(let error): opened.fail(TransportError(connecting: error, to: options.url))
-                }
+        }
+        .whenComplete { result in
+            switch result {
+            // The attempt may have been given up meanwhile: then nobody waits for this channel.
+            case .success(let channel): opened.futureResult.whenFailure { _ in channel.close(promise: nil) }
+            case .failure(let error): opened.fail(TransportError(connecting: error, to: options.url))
             }
+        }
         do {
             return try await withTaskCancellationHandler {
                 try await opened.futureResult.get()
@@ -47,12 +43,5 @@ package enum NIOConnector {
         } catch {
             throw error as? TransportError ?? TransportError(.lost, "\(error)", underlying: error)
         }
-    }
-
-    private static func bootstrap(on group: any EventLoopGroup, timeout: Duration) -> ClientBootstrap {
-        ClientBootstrap(group: group)
-            .connectTimeout(TimeAmount(timeout))
-            .channelOption(.autoRead, value: false)
-            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
     }
 }

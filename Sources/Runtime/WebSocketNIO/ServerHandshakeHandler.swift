@@ -92,7 +92,9 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
             })
     }
 
-    private func decided(_ decision: ServerOptions.Decision, _ request: RequestHead, _ handshake: ServerHandshake?, _ context: ChannelHandlerContext) {
+    private func decided(
+        _ decision: ServerOptions.Decision, _ request: RequestHead, _ handshake: ServerHandshake?, _ context: ChannelHandlerContext
+    ) {
         guard case .asking = phase else { return }
         switch decision {
         case .answer(let response): answer(response, to: request, context)

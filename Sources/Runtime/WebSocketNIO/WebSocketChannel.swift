@@ -8,6 +8,7 @@ package import WebSocketRuntime
 /// The link ends at the latest when this object is released.
 package final class WebSocketChannel: MessageTransport {
     package let agreement: Agreement
+    package let role: Role
     private let channel: any Channel
     private let handler: NIOLoopBoundBox<WeakHandler>
     private let inbound: InboundQueue
@@ -22,15 +23,22 @@ package final class WebSocketChannel: MessageTransport {
     /// The handler lives in the pipeline; nothing else keeps it.
     struct WeakHandler { weak var handler: WebSocketHandler? }
 
-    /// Turns a channel whose handshake is done into a WebSocket. Call on its event loop.
+    /// Turns a channel whose handshake is done into a WebSocket.
+    ///
+    /// Call on its event loop.
     ///
     /// - Parameter position: Where the frames come out of the pipeline.
     static func install(
-        on channel: any Channel, agreement: Agreement, settings: ConnectionSettings, position: ChannelPipeline.SynchronousOperations.Position
+        on channel: any Channel, agreement: Agreement, settings: ConnectionSettings,
+        position: ChannelPipeline.SynchronousOperations.Position
     ) throws -> WebSocketChannel {
         let box = NIOLoopBoundBox(WeakHandler(), eventLoop: channel.eventLoop)
         let loop = channel.eventLoop
-        let inbound = InboundQueue(capacity: settings.receiveBuffer) { loop.execute { box.value.handler?.resumeReading() } }
+        let inbound = InboundQueue(capacity: settings.receiveBuffer) {
+            loop.execute { box.value.handler?.resumeReading() }
+        } onIdle: {
+            loop.execute { box.value.handler?.tellViolation() }
+        }
         let outbound = OutboundQueue(capacity: settings.sendBuffer) {
             loop.execute {
                 box.value.handler?.drain()
@@ -44,18 +52,21 @@ package final class WebSocketChannel: MessageTransport {
         }
         box.value.handler = handler
         try channel.pipeline.syncOperations.addHandler(handler, position: position)
-        return WebSocketChannel(agreement, channel, box, inbound, outbound, record, finished.futureResult)
+        return WebSocketChannel(agreement, settings.role, channel, box, inbound, outbound, record, finished.futureResult)
     }
 
     private init(
-        _ agreement: Agreement, _ channel: any Channel, _ handler: NIOLoopBoundBox<WeakHandler>, _ inbound: InboundQueue,
+        _ agreement: Agreement, _ role: Role, _ channel: any Channel, _ handler: NIOLoopBoundBox<WeakHandler>, _ inbound: InboundQueue,
         _ outbound: OutboundQueue, _ record: NIOLockedValueBox<CloseRecord?>, _ finished: EventLoopFuture<Ending>
     ) {
-        (self.agreement, self.channel, self.handler, self.inbound) = (agreement, channel, handler, inbound)
+        (self.agreement, self.role, self.channel, self.handler, self.inbound) = (agreement, role, channel, handler, inbound)
         (self.outbound, self.record, self.finished) = (outbound, record, finished)
     }
 
-    deinit { channel.close(promise: nil) }
+    deinit {
+        // Once the outcome is known the close handshake ends the link by itself, when the last bytes have left.
+        if closeRecord == nil { channel.close(promise: nil) }
+    }
 
     package var closeRecord: CloseRecord? { record.withLockedValue(\.self) }
 

@@ -1,3 +1,4 @@
+import MachineCore
 import NIOCore
 import WebSocketCore
 import WebSocketRuntime
@@ -5,22 +6,37 @@ import WebSocketRuntime
 extension WebSocketHandler {
     /// The app asks to close.
     func close(_ frame: CloseFrame) {
+        tellViolation()
         feedClosing(.close(frame))
+        parseUnparsed()
         finishTurn()
     }
 
-    /// The peer broke a rule: say which, and end (RFC 6455 §7.1.7).
+    /// The peer broke a rule: read no more, say which, and end (RFC 6455 §7.1.7).
+    ///
+    /// The app first has a moment to answer what came before, so that a violation keeps its place in the order.
     func fail(_ violation: ProtocolViolation) {
         isDiscarding = true
-        let error = TransportError(.protocolViolation, "the peer broke the protocol: \(violation)", underlying: violation)
-        if failure == nil { failure = error }
-        outbound.finish(error, discarding: true)
-        feedClosing(.fail(CloseFrame(violation.closeCode, reason: violation.description)))
+        if failure == nil {
+            failure = TransportError(.protocolViolation, "the peer broke the protocol: \(violation)", underlying: violation)
+        }
+        deliver()
+        untold = (CloseFrame(violation.closeCode, reason: violation.description), until: now + .seconds(1))
+        if inbound.awaitIdle() { tellViolation() } else { setAlarm() }
+    }
+
+    /// Tells the peer which rule it broke, if it has not been told.
+    func tellViolation() {
+        guard let (frame, _) = untold.take() else { return }
+        feedClosing(.fail(frame))
+        flush()
     }
 
     func transportEnded() {
         deliver()
         feedClosing(.transportEnded)
+        alarm?.task.cancel()
+        alarm = nil
     }
 
     func feedClosing(_ input: CloseHandshake.Input) {

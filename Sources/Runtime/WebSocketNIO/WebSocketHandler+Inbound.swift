@@ -19,8 +19,13 @@ extension WebSocketHandler {
     func resumeReading() {
         isPaused = false
         feedHeartbeat(.resumed)
-        if var bytes = unparsed.take() { parse(&bytes) }
+        parseUnparsed()
         finishTurn()
+    }
+
+    /// Parses what was left behind, as far as the app has room for it.
+    func parseUnparsed() {
+        if var bytes = unparsed.take() { parse(&bytes) }
     }
 
     /// Ends a turn: hands over what was received, flushes what was written, asks for more.

@@ -32,6 +32,8 @@ extension WebSocketHandler {
             if let payload = owedPong.take() { writer.writeControl(.pong, payload, into: &out) }
             let entries = outbound.take(upTo: Self.batchSize)
             guard !entries.isEmpty else { return writeCloseFrame() }
+            // An entry's cost covers its frame, so the batch is written without growing the buffer again.
+            out.reserveCapacity(minimumWritableBytes: min(entries.reduce(0) { $0 + $1.cost }, 2 * Self.batchSize))
             for entry in entries {
                 switch entry {
                 case .message(let message): writer.write(message, into: &out)

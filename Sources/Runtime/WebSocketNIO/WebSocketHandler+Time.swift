@@ -24,6 +24,7 @@ extension WebSocketHandler {
         if let stalledUntil, now >= stalledUntil {
             abort(TransportError(.stalled, "the peer took nothing of what we send, for too long"))
         }
+        if let untold, now >= untold.until { tellViolation() }
         heartbeat.wake(at: now, into: &heartbeatEffects)
         performHeartbeat()
         var effects: [CloseHandshake.Effect] = []
@@ -38,6 +39,7 @@ extension WebSocketHandler {
         var next = heartbeat.deadline ?? .distantFuture
         if let due = closing.deadline { next = min(next, due) }
         if let due = stalledUntil { next = min(next, due) }
+        if let due = untold?.until { next = min(next, due) }
         guard next < alarm?.at ?? .distantFuture else { return }
         alarm?.task.cancel()
         let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: origin + TimeAmount(next.offset)) { [weak self] in

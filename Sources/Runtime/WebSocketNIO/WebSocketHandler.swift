@@ -30,6 +30,8 @@ final class WebSocketHandler: ChannelInboundHandler {
     var context: ChannelHandlerContext?
     /// Why the connection failed, once it did; the first reason counts.
     var failure: TransportError?
+    /// What the peer is to be told of its violation, once the app has dealt with what came before.
+    var untold: (frame: CloseFrame, until: Moment)?
     var pings: [UInt64: EventLoopPromise<Duration>] = [:]
 
     // Inbound.

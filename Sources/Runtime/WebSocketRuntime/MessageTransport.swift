@@ -16,6 +16,9 @@ public protocol MessageTransport: AnyObject, Sendable {
     /// What the opening handshake agreed on.
     var agreement: Agreement { get }
 
+    /// Which end this is.
+    var role: Role { get }
+
     /// Who closed and with which codes; nil while the connection is open.
     var closeRecord: CloseRecord? { get }
 

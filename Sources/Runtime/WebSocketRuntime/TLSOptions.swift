@@ -12,7 +12,9 @@ public struct TLSOptions: Hashable, Sendable {
 
     /// Which authorities may vouch for the server; by default the system's.
     public var trust: Trust
-    /// Takes any certificate for any host. For development only: anyone on the way can read and change everything.
+    /// Takes any certificate for any host.
+    ///
+    /// For development only: anyone on the way can read and change everything.
     public var isInsecure: Bool
 
     /// Makes options; by default the system's authorities and every check.

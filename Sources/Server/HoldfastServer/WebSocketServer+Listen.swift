@@ -38,7 +38,9 @@ extension WebSocketServer {
             case .accept(let subprotocol, let headers): .accept(subprotocol: subprotocol, headers: headers)
             case .refuse(let response): .answer(response.plain)
             }
-        } answer: { await http($0).plain }
+        } answer: {
+            await http($0).plain
+        }
         options.headLimit = configuration.limits.head
         options.handshakeTimeout = configuration.timeouts.handshake
         options.connection = ConnectionSettings(
@@ -55,7 +57,11 @@ extension WebSocketServer {
     /// What a client meets when there are too many, or the server is about to end.
     private func overloadedOptions() -> ServerOptions {
         let busy = HTTPResponse(status: 503, headers: ["Retry-After": "5"], body: Array("too many connections\n".utf8)).plain
-        var options = ServerOptions { _, _ in .answer(busy) } answer: { _ in busy }
+        var options = ServerOptions { _, _ in
+            .answer(busy)
+        } answer: { _ in
+            busy
+        }
         (options.headLimit, options.handshakeTimeout) = (configuration.limits.head, configuration.timeouts.handshake)
         return options
     }
@@ -71,7 +77,8 @@ extension ServerTLSOptions {
             return try NIOSSLContext(configuration: configuration)
         } catch {
             let files = "\(certificateChainFile), \(privateKeyFile)"
-            throw WebSocketError(TransportError(.invalidConfiguration, "the certificate or key cannot be used (\(files)): \(error)", underlying: error))
+            throw WebSocketError(
+                TransportError(.invalidConfiguration, "the certificate or key cannot be used (\(files)): \(error)", underlying: error))
         }
     }
 }

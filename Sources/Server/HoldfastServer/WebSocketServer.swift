@@ -15,7 +15,9 @@ import WebSocketNIO
 /// try await server.run()
 /// ```
 public struct WebSocketServer: Service {
-    /// Runs for as long as its connection is open. When it returns the connection is closed with 1000, when it throws with 1011.
+    /// Runs for as long as its connection is open.
+    ///
+    /// When it returns the connection is closed with 1000, when it throws with 1011.
     public typealias Handler = @Sendable (WebSocketConnection, UpgradeRequest) async throws -> Void
 
     let configuration: WebSocketServerConfiguration

@@ -85,21 +85,17 @@ public struct WebSocketConnection: Sendable {
     /// Closes: what was accepted for sending leaves first, then the close frame; waits for the peer's.
     ///
     /// Returns when the outcome is known, at the latest after ``WebSocketTimeouts/close``. Calling again is harmless.
-    /// If the task is cancelled the link is dropped at once. A code that may not be sent is replaced by 1000.
+    /// If the task is cancelled the link is dropped at once. A code that this side
+    /// may not send (RFC 6455 §7.4) is replaced by 1000.
     ///
     /// - Parameter reason: For logs; cut to 123 bytes of UTF-8.
     @discardableResult
     public func close(code: CloseCode = .normal, reason: String = "") async -> CloseRecord {
-        await transport.close(CloseFrame(code.mayBeSentByApp ? code : .normal, reason: reason))
+        await transport.close(CloseFrame(code.maySend(as: transport.role) ? code : .normal, reason: reason))
     }
 
     /// Drops the link at once, without a close handshake; what still waits is lost.
     public func abort() { transport.abort() }
-}
-
-extension CloseCode {
-    /// Either role may send these; what only one may send (1010) is the library's own business.
-    fileprivate var mayBeSentByApp: Bool { maySend(as: .client) && maySend(as: .server) }
 }
 
 extension WebSocketError {

@@ -65,6 +65,7 @@ actor Session {
 
     /// The present connection; waits for one while there is none.
     func connection(within timeout: Duration) async throws(WebSocketError) -> WebSocketConnection {
+        if let usable { return usable }
         let isOver = NIOLockedValueBox(false)
         // SAFETY: ends with this function.
         let limit = Task { [sleep, changes] in
@@ -75,7 +76,7 @@ actor Session {
         defer { limit.cancel() }
         while true {
             let version = changes.version
-            if let connection { return connection }
+            if let usable { return usable }
             if isClosed || isStopping { throw WebSocketError(TransportError(.closed, "the socket is closed")) }
             if Task.isCancelled { throw WebSocketError(TransportError(.cancelled, "the wait for a connection was cancelled")) }
             if isOver.withLockedValue(\.self) {
@@ -109,19 +110,23 @@ actor Session {
         changes.announce()
     }
 
+    /// The present connection, unless it has ended and its loss is about to be noticed.
+    private var usable: WebSocketConnection? { connection?.closeRecord == nil ? connection : nil }
+
     /// Opens one connection and stays until it has ended; says how it was lost.
     private func open(_ opened: () async -> Void) async -> Loss {
         await roomInBacklog()
         do throws(WebSocketError) {
             let connection = try await connect()
-            if isStopping { await connection.close() } else { begin(connection) }
+            // The session ended while the attempt could no longer be stopped: nobody is left to end the connection.
+            if isClosed { connection.abort() } else if isStopping { await connection.close() } else { begin(connection) }
             await opened()
             let ending = await connection.transport.ended()
             self.connection = nil
             return judge(ending)
         } catch {
             lastCause = error
-            return Loss(isRetryable: error.isRetryable)
+            return Loss(isRetryable: error.isRetryable && !isStopping)
         }
     }
 
@@ -136,13 +141,13 @@ actor Session {
         case .failure(let error):
             let cause = WebSocketError(error)
             lastCause = cause
-            return Loss(isRetryable: cause.isRetryable, code: cause.closeRecord?.code)
+            return Loss(isRetryable: cause.isRetryable && !isStopping, code: cause.closeRecord?.code)
         case .success(let record):
             var error = TransportError(.closed, "the connection was closed with \(record.code)")
             error.record = record
             lastCause = WebSocketError(error)
             // Whoever closes a connection of ours on this side means it.
-            return record.closedFirst == .local ? Loss(isRetryable: false, code: record.code) : Loss(code: record.code)
+            return isStopping || record.closedFirst == .local ? Loss(isRetryable: false, code: record.code) : Loss(code: record.code)
         }
     }
 

@@ -68,7 +68,9 @@ public final class WebSocket: Sendable {
         try await session.connection(within: timeout).send(message)
     }
 
-    /// Closes for good, with a close handshake if there is a connection. Calling again is harmless.
+    /// Closes for good, with a close handshake if there is a connection.
+    ///
+    /// Calling again is harmless.
     public func close(code: CloseCode = .normal, reason: String = "") async {
         await session.close(code: code, reason: reason)
     }

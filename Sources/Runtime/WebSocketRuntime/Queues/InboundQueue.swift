@@ -11,6 +11,8 @@ package final class InboundQueue: Sendable {
         var elements: Deque<Received> = []
         var cost = 0
         var isOverfull = false
+        /// Somebody wants to know when everything was taken and more is wanted.
+        var isIdleAwaited = false
         var end: Result<Void, TransportError>?
         var waiters: Deque<(id: UInt64, continuation: Waiter)> = []
         var lastWaiter: UInt64 = 0
@@ -20,15 +22,29 @@ package final class InboundQueue: Sendable {
     private let state = NIOLockedValueBox(State())
     private let capacity: Int
     private let onRoom: @Sendable () -> Void
+    private let onIdle: @Sendable () -> Void
 
     /// - Parameters:
     ///   - capacity: Bytes that may wait before the transport should stop reading.
     ///   - onRoom: Called once after the queue was overfull and has drained to half its capacity.
-    package init(capacity: Int, onRoom: @escaping @Sendable () -> Void) {
-        (self.capacity, self.onRoom) = (capacity, onRoom)
+    ///   - onIdle: Called once after ``awaitIdle()`` said false, when the queue has become idle.
+    package init(
+        capacity: Int, onRoom: @escaping @Sendable () -> Void, onIdle: @escaping @Sendable () -> Void = {}
+    ) {
+        (self.capacity, self.onRoom, self.onIdle) = (capacity, onRoom, onIdle)
     }
 
-    /// Appends a batch and empties it. Returns false if the transport should stop reading.
+    /// Whether the app has dealt with everything: all was taken, and somebody waits for more.
+    package func awaitIdle() -> Bool {
+        state.withLockedValue { state in
+            state.isIdleAwaited = state.waiters.isEmpty
+            return !state.isIdleAwaited
+        }
+    }
+
+    /// Appends a batch and empties it.
+    ///
+    /// Returns false if the transport should stop reading.
     package func append(_ batch: inout [Received]) -> Bool {
         var woken: [(Waiter, Received)] = []
         let hasRoom = state.withLockedValue { state in
@@ -49,7 +65,9 @@ package final class InboundQueue: Sendable {
         return hasRoom
     }
 
-    /// Ends the queue: what it holds can still be taken, then comes `end`. Only the first end counts.
+    /// Ends the queue: what it holds can still be taken, then comes `end`.
+    ///
+    /// Only the first end counts.
     package func finish(_ end: Result<Void, TransportError>) {
         let waiters = state.withLockedValue { state in
             guard state.end == nil else { return Deque<(id: UInt64, continuation: Waiter)>() }
@@ -60,7 +78,9 @@ package final class InboundQueue: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: end.map { nil }) }
     }
 
-    /// Waits for the next element; nil after a clean end. Cancellation loses nothing.
+    /// Waits for the next element; nil after a clean end.
+    ///
+    /// Cancellation loses nothing.
     package func next() async throws(TransportError) -> Received? {
         if let ready = take() { return try ready.get() }
         let id = state.withLockedValue { state in
@@ -83,16 +103,20 @@ package final class InboundQueue: Sendable {
     }
 
     private func take(otherwise: (inout State) -> Result<Received?, TransportError>? = { _ in nil }) -> Result<Received?, TransportError>? {
-        let (result, madeRoom) = state.withLockedValue { state -> (Result<Received?, TransportError>?, Bool) in
-            guard let element = state.elements.popFirst() else {
-                return (state.end?.map { nil } ?? otherwise(&state), false)
+        let (result, news) = state.withLockedValue { state -> (Result<Received?, TransportError>?, (@Sendable () -> Void)?) in
+            if let element = state.elements.popFirst() {
+                state.cost -= element.cost
+                guard state.isOverfull, state.cost <= capacity / 2 else { return (.success(element), nil) }
+                state.isOverfull = false
+                return (.success(element), onRoom)
             }
-            state.cost -= element.cost
-            guard state.isOverfull, state.cost <= capacity / 2 else { return (.success(element), false) }
-            state.isOverfull = false
-            return (.success(element), true)
+            if let end = state.end { return (end.map { nil }, nil) }
+            let result = otherwise(&state)
+            guard state.isIdleAwaited, !state.waiters.isEmpty else { return (result, nil) }
+            state.isIdleAwaited = false
+            return (result, onIdle)
         }
-        if madeRoom { onRoom() }
+        news?()
         return result
     }
 

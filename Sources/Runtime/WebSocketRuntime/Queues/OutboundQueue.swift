@@ -58,7 +58,12 @@ package final class OutboundQueue: Sendable {
         change { $0.take(upTo: limit) }
     }
 
-    /// Refuses everything from now on. What was accepted can still be taken, unless `discarding`.
+    /// Whether nothing waits to be taken.
+    package var isEmpty: Bool { state.withLockedValue(\.isEmpty) }
+
+    /// Refuses everything from now on.
+    ///
+    /// What was accepted can still be taken, unless `discarding`.
     package func finish(_ error: TransportError, discarding: Bool) {
         change { $0.finish(error, discarding: discarding) }
     }

@@ -35,14 +35,18 @@ struct OutboundState {
 
     init(capacity: Int) { self.capacity = capacity }
 
+    var isEmpty: Bool { entries.isEmpty }
+
     mutating func nextID() -> UInt64 {
         lastID += 1
         return lastID
     }
 
-    /// True: granted. False: has to wait.
+    /// True: granted.
+    ///
+    /// False: has to wait.
     mutating func admit(_ wish: Wish) -> Result<Bool, TransportError> {
-        if let end { return .failure(end) }
+        if let refusal = refusal(of: wish) { return .failure(refusal) }
         guard fits(wish), waiters.isEmpty || wish.isPiece else { return .success(false) }
         grant(wish)
         return .success(true)
@@ -51,8 +55,8 @@ struct OutboundState {
     mutating func wait(for wish: Wish, id: UInt64, isCancelled: Bool, _ waiter: Waiter) {
         if isCancelled {
             settled.append((waiter, .failure(.cancelledSend)))
-        } else if let end {
-            settled.append((waiter, .failure(end)))
+        } else if let refusal = refusal(of: wish) {
+            settled.append((waiter, .failure(refusal)))
         } else if wish.isPiece {
             waiters.prepend((id, wish, waiter))
         } else {
@@ -92,6 +96,9 @@ struct OutboundState {
     mutating func abandon(_ ticket: MessageTicket) -> Bool {
         guard let streaming, streaming.ticket == ticket else { return false }
         self.streaming = nil
+        settlePieces()
+        // Whatever followed the pieces that are out would be taken for a part of their message.
+        if streaming.hasBegun { finish(.halfSent, discarding: false) }
         return streaming.hasBegun
     }
 
@@ -115,6 +122,20 @@ struct OutboundState {
         return true
     }
 
+    /// Why a wish can never be granted; nil if it can.
+    private func refusal(of wish: Wish) -> TransportError? {
+        if let end { return end }
+        guard case .entry(_, let ticket?) = wish, streaming?.ticket != ticket else { return nil }
+        return .endedMessage
+    }
+
+    /// Refuses the pieces that wait although their message has ended.
+    private mutating func settlePieces() {
+        while let first = waiters.first, first.wish.isPiece {
+            settled.append((waiters.removeFirst().continuation, .failure(.endedMessage)))
+        }
+    }
+
     private func fits(_ wish: Wish) -> Bool {
         switch wish {
         case .ticket: streaming == nil
@@ -129,6 +150,7 @@ struct OutboundState {
         case .entry(.chunk(let chunk, _), of: .some(let ticket)):
             enqueue(.chunk(chunk, isFirst: streaming?.hasBegun == false))
             streaming = chunk.isLast ? nil : Streaming(ticket: ticket, hasBegun: true)
+            if chunk.isLast { settlePieces() }
         case .entry(let entry, _):
             enqueue(entry)
         }
@@ -141,8 +163,8 @@ struct OutboundState {
 }
 
 extension OutboundQueue.Entry {
-    /// Bytes held, with what an entry costs beside its payload.
-    var cost: Int {
+    /// Bytes held, with what an entry costs beside its payload: no less than its frame takes.
+    package var cost: Int {
         switch self {
         case .message(let message): message.byteCount + 32
         case .chunk(let chunk, _): chunk.bytes.count + 32
@@ -152,4 +174,6 @@ extension OutboundQueue.Entry {
 
 extension TransportError {
     static let cancelledSend = TransportError(.cancelled, "the message was withdrawn before it was accepted for sending")
+    static let endedMessage = TransportError(.cancelled, "the message that this piece belongs to is complete, or was given up")
+    static let halfSent = TransportError(.closed, "the connection was closed, for a message was given up half sent")
 }

@@ -46,7 +46,8 @@ struct ServeEchoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let log = ServerLog(style: Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: ProcessInfo.processInfo.environment), isQuiet: quiet)
+        let style = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
+        let log = ServerLog(style: style, isQuiet: quiet)
         do {
             let certificate = try tlsSelfSigned ? SelfSignedCertificate.make() : nil
             defer { certificate?.remove() }

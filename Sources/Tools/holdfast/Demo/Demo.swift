@@ -23,7 +23,7 @@ struct Demo: Sendable {
                 let link = try await FaultyLink.start(to: running.port)
                 await stage.say(.link, "carries port \(link.port) to the server")
                 await exchange(over: link)
-                await link.stop()
+                try await link.stop()
                 return await stage.finish(messages: Self.messages, cuts: Self.cuts) ? .clean : .failed
             }
         } catch {
@@ -33,7 +33,7 @@ struct Demo: Sendable {
     }
 
     private func exchange(over link: FaultyLink) async {
-        let policy = ReconnectPolicy(backoff: Backoff(base: .milliseconds(400), cap: .seconds(2), jitter: .equal))
+        let policy = ReconnectPolicy(backoff: Backoff(base: .milliseconds(400), cap: .seconds(2), jitter: .equal), stableAfter: .seconds(1))
         let socket = WebSocket("ws://127.0.0.1:\(link.port)/", reconnect: policy)
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {
@@ -72,24 +72,44 @@ struct Demo: Sendable {
     }
 
     private func follow(_ socket: WebSocket, _ link: FaultyLink) async {
-        var cuts = 0
-        for await event in socket.events {
-            switch event {
-            case .opened(let connection): await opened(connection, socket)
-            case .message(let message):
-                guard let number = Self.number(in: message) else { continue }
-                let count = await stage.echoed(number, step: 5)
-                if cuts < Self.cuts, count == Self.messages * (cuts + 1) / (Self.cuts + 1) {
-                    cuts += 1
-                    await stage.say(.link, "CUT \(cuts) of \(Self.cuts)", .bad)
-                    await link.cut()
+        await withDiscardingTaskGroup { group in
+            var cuts = 0
+            for await event in socket.events {
+                switch event {
+                case .opened(let connection): await opened(connection, socket)
+                case .message(let message):
+                    guard let number = Self.number(in: message) else { continue }
+                    let count = await stage.echoed(number, step: 5)
+                    if cuts < Self.cuts, count == Self.messages * (cuts + 1) / (Self.cuts + 1) {
+                        cuts += 1
+                        group.addTask { [cuts] in await breakLink(link, cuts) }
+                    }
+                    if count == Self.messages { await socket.close() }
+                case .reconnecting(let attempt, let delay, let cause):
+                    await stage.lost("\(cause.transport.detail.escapedOnOneLine); attempt \(attempt) after a pause of \(delay.phrase)")
+                case .closed(let error):
+                    await stage.say(.client, error.map { "gave up: \($0)" } ?? "closed: \(CloseCode.normal)", error == nil ? nil : .bad)
                 }
-                if count == Self.messages { await socket.close() }
-            case .reconnecting(let attempt, let delay, let cause):
-                await stage.lost("\(cause.transport.detail.escapedOnOneLine); attempt \(attempt) after a pause of \(delay.phrase)")
-            case .closed(let error):
-                await stage.say(.client, error.map { "gave up: \($0)" } ?? "closed: 1000 (normal closure)", error == nil ? nil : .bad)
             }
+        }
+    }
+
+    /// First as a phone loses its network, with messages on their way; then as a server restarts, away for a while.
+    private func breakLink(_ link: FaultyLink, _ cut: Int) async {
+        if cut == 1 {
+            await stage.say(.link, "goes silent: takes everything, passes nothing on", .bad)
+            link.stall()
+            try? await Task.sleep(for: .milliseconds(400))
+            await stage.say(.link, "CUT \(cut) of \(Self.cuts)", .bad)
+            link.cut()
+            link.resume()
+        } else {
+            await stage.say(.link, "CUT \(cut) of \(Self.cuts), and refuses to connect for a while", .bad)
+            link.refuse()
+            link.cut()
+            try? await Task.sleep(for: .milliseconds(1200))
+            await stage.say(.link, "welcomes connections again")
+            link.welcome()
         }
     }
 

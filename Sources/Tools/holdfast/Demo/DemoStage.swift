@@ -27,7 +27,7 @@ actor DemoStage {
 
     func sent(_ number: Int) { ledger.sent(number, at: elapsed) }
 
-    /// Takes the echo of a message; every `step`th is shown. Answers with how many have come so far.
+    /// Takes the echo of a message and answers with how many have come; one in `step` is shown.
     func echoed(_ number: Int, step: Int) -> Int {
         guard let roundTrip = ledger.echoed(number, at: elapsed) else { return ledger.answeredCount }
         if ledger.answeredCount.isMultiple(of: step) {
@@ -43,7 +43,7 @@ actor DemoStage {
         say(
             .demo,
             kept
-                ? "every message arrived, although the link was cut \(cuts.counted("time"))"
+                ? "every message arrived, although the link was cut \(cuts == 2 ? "twice" : cuts.counted("time"))"
                 : "FAILED: not every message came back, or not every cut was survived",
             kept ? .good : .bad)
         return kept

@@ -6,7 +6,9 @@ import Holdfast
 struct ConnectionOptions: ParsableArguments {
     static let bearerVariable = "HOLDFAST_BEARER"
 
-    @Option(name: [.customShort("H"), .long], help: ArgumentHelp("A field for the request, as 'Name: value'; repeatable.", valueName: "field"))
+    @Option(
+        name: [.customShort("H"), .long],
+        help: ArgumentHelp("A field for the request, as 'Name: value'; repeatable.", valueName: "field"))
     var header: [HeaderArgument] = []
 
     @Option(name: [.short, .long], help: ArgumentHelp("A subprotocol to offer, in order of preference; repeatable.", valueName: "name"))

@@ -1,5 +1,5 @@
 import ArgumentParser
-import WebSocketCore
+import Holdfast
 
 /// A header field as it is given on the command line: `Name: value`.
 struct HeaderArgument: Hashable, Sendable, ExpressibleByArgument {

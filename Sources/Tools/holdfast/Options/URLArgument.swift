@@ -1,5 +1,5 @@
 import ArgumentParser
-import WebSocketCore
+import Holdfast
 
 /// The URL to connect to.
 enum URLArgument {

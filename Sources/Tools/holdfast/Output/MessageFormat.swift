@@ -1,4 +1,4 @@
-import WebSocketCore
+import Holdfast
 
 /// How messages look: one shape for a terminal, one for a pipe.
 ///
@@ -15,7 +15,9 @@ struct MessageFormat: Hashable, Sendable {
     var isForTerminal: Bool
     var style: Style = .plain
 
-    /// The lines that show a message, without a last line end. `stamp` is the time of day, or empty.
+    /// The lines that show a message, without a last line end.
+    ///
+    /// `stamp` is the time of day, or empty.
     func text(of message: Message, _ direction: Direction, stamp: String = "") -> String {
         let body = body(of: message)
         let time = stamp.isEmpty ? "" : style.paint(stamp, .dim) + " "

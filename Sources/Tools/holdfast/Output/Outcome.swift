@@ -1,5 +1,5 @@
 import ArgumentParser
-import WebSocketCore
+import Holdfast
 
 /// How the tool ended, for scripts.
 enum Outcome: Int32, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import WebSocketCore
+import Holdfast
 
 /// The one owner of the terminal: prints messages and notes, and keeps the prompt below them.
 ///

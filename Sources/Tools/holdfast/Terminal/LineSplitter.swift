@@ -1,4 +1,4 @@
-import WebSocketCore
+import Holdfast
 
 /// Cuts a stream of bytes into lines, at whatever points the reads cut it.
 struct LineSplitter: Hashable, Sendable {

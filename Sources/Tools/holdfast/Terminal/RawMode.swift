@@ -29,7 +29,9 @@ enum RawMode {
         return true
     }
 
-    /// Gives the terminal back; harmless when raw mode is off. Safe in a signal handler.
+    /// Gives the terminal back; harmless when raw mode is off.
+    ///
+    /// Safe in a signal handler.
     static func leave() {
         guard isActive != 0 else { return }
         isActive = 0
@@ -41,9 +43,9 @@ enum RawMode {
         for signal in fatalSignals {
             var action = sigaction()
             #if canImport(Darwin)
-            action.__sigaction_u.__sa_handler = RawMode.die
+                action.__sigaction_u.__sa_handler = RawMode.die
             #else
-            action.__sigaction_handler.sa_handler = RawMode.die
+                action.__sigaction_handler.sa_handler = RawMode.die
             #endif
             var before = sigaction()
             sigaction(signal, &action, &before)

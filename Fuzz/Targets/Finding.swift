@@ -1,0 +1,17 @@
+/// A rule of ours that an input has broken.
+public struct Finding: Error, CustomStringConvertible {
+    /// Which rule, and what happened instead.
+    public let description: String
+}
+
+/// Throws a ``Finding`` unless the condition holds.
+func expect(_ condition: Bool, _ rule: @autoclosure () -> String) throws {
+    guard !condition else { return }
+    throw Finding(description: rule())
+}
+
+/// Throws a ``Finding`` unless both are equal.
+func expectEqual<Value: Equatable>(_ one: Value, _ other: Value, _ rule: @autoclosure () -> String) throws {
+    guard one != other else { return }
+    throw Finding(description: "\(rule())\n  \(one)\n  \(other)")
+}

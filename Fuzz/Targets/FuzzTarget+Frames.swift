@@ -1,0 +1,45 @@
+import WebSocketCore
+import WebSocketRuntime
+
+extension FuzzTarget {
+    static func frames(_ input: inout FuzzInput) throws {
+        let choices = input.byte()
+        let role: Role = choices & 1 == 0 ? .client : .server
+        let limits =
+            choices & 2 == 0 ? MessageLimits(frame: 1 << 16, message: 1 << 16, fragments: 64) : MessageLimits(frame: 40, message: 60, fragments: 3)
+        let parameters: DeflateParameters? =
+            choices & 4 == 0 ? nil : DeflateParameters(serverNoContextTakeover: choices & 8 != 0, clientNoContextTakeover: choices & 8 != 0)
+        let seed = input.byte()
+        try header(input.rest, allowsCompression: parameters != nil)
+
+        func transcript(_ delivery: Delivery, seed: UInt8) throws -> Transcript {
+            let inflater = parameters.map { Inflater(parameters: $0, role: role) }
+            let reader = MessageReader(role: role, limits: limits, delivery: delivery, inflater: inflater)
+            return try Transcript(reader, limits: limits, input.rest.pieces(seed: seed))
+        }
+        let whole = try transcript(.messages, seed: 0)
+        for (delivery, seed) in [(Delivery.messages, seed), (.chunks, 0), (.chunks, seed)] {
+            let other = try transcript(delivery, seed: seed)
+            try expectEqual(whole.entries, other.entries, "the cuts of the network, or chunks, change what is read")
+            // A compressed message can be too big and wrong at once; the cuts tell which is seen first.
+            if parameters == nil { try expectEqual(whole.violation, other.violation, "the cuts change the violation") }
+            try expectEqual(whole.violation == nil, other.violation == nil, "the cuts change whether there is a violation")
+        }
+    }
+
+    /// A header is written as it was read: there is one form only.
+    private static func header(_ bytes: UnsafeRawBufferPointer, allowsCompression: Bool) throws {
+        guard let (header, length) = try? FrameHeader.parse(bytes, allowsCompression: allowsCompression) else { return }
+        try expect(header.payloadLength >= 0, "a negative length")
+        try expectEqual(header.length, length, "another length when written")
+        let written = withUnsafeTemporaryAllocation(byteCount: length, alignment: 1) {
+            header.write(to: $0)
+            return Array($0)
+        }
+        try expectEqual(written, Array(bytes.prefix(length)), "a header is not written as it was read")
+        for end in 0..<length {
+            let prefix = UnsafeRawBufferPointer(rebasing: bytes[..<end])
+            try expect(try FrameHeader.parse(prefix, allowsCompression: allowsCompression) == nil, "half a header is taken for one")
+        }
+    }
+}

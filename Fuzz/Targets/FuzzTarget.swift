@@ -1,0 +1,43 @@
+/// A part of the library that is fed with arbitrary bytes.
+///
+/// libFuzzer runs these bodies on inputs that it grows by watching the code, see `Fuzz/run.sh`.
+/// Ordinary tests replay the corpus.
+public enum FuzzTarget: String, CaseIterable, Sendable {
+    /// Bytes of a connection → `MessageReader`: both roles, whole and in chunks, with and without compression.
+    case frames
+    /// Bytes of a payload → masking, UTF-8, the close frame.
+    case payload
+    /// Bytes of compressed messages → `Inflater`.
+    case inflate
+    /// Messages → `Deflater` → `Inflater`.
+    case deflate
+    /// Bytes of an HTTP request → `HeadParser`, `ServerHandshake`.
+    case request
+    /// Bytes of an HTTP response → `HeadParser`, `ClientHandshake`, `RefusalBody`.
+    case response
+    /// A header line → `WebSocketExtension`, `DeflateOffer`, `DeflatePreferences`.
+    case extensions
+    /// A string → `WebSocketURL`.
+    case url
+    /// A list of inputs → `CloseHandshake`.
+    case closing
+    /// A list of inputs → `Heartbeat`.
+    case heartbeat
+
+    /// Runs the body; throws a ``Finding`` if a rule of ours is broken, and traps if the library does.
+    public func run(_ bytes: UnsafeRawBufferPointer) throws {
+        var input = FuzzInput(bytes)
+        switch self {
+        case .frames: try Self.frames(&input)
+        case .payload: try Self.payload(&input)
+        case .inflate: try Self.inflate(&input)
+        case .deflate: try Self.deflate(&input)
+        case .request: try Self.request(&input)
+        case .response: try Self.response(&input)
+        case .extensions: try Self.extensions(&input)
+        case .url: try Self.url(&input)
+        case .closing: try Self.closing(&input)
+        case .heartbeat: try Self.heartbeat(&input)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import WebSocketCore
+
+/// What a `MessageReader` made of some bytes, however it was fed and whether or not it delivered in chunks.
+struct Transcript: Equatable {
+    enum Entry: Equatable {
+        case message(MessageKind, [UInt8])
+        case control(MessageReader.Event)
+    }
+    private(set) var entries: [Entry] = []
+    private(set) var violation: ProtocolViolation.Kind?
+
+    /// Feeds a reader these pieces and checks what must hold at each step.
+    init(_ reader: MessageReader, limits: MessageLimits, _ pieces: [UnsafeRawBufferPointer]) throws {
+        var (reader, open, violations) = (reader, [] as [UInt8], 0)
+        for piece in pieces {
+            var rest = piece
+            do throws(ProtocolViolation) {
+                while let event = try reader.next(&rest) { note(event, &open) }
+            } catch {
+                violation = error.kind
+                violations += 1
+            }
+            try expect(rest.isEmpty, "a reader that wants more, or is finished, takes all there is")
+        }
+        try expect(violations <= 1, "a violation after a violation")
+        for case .message(_, let bytes) in entries { try expect(bytes.count <= limits.message, "a message of \(bytes.count) bytes") }
+        try expect(open.count <= limits.message, "chunks of \(open.count) bytes")
+        let closings = entries.indices.filter { if case .control(.close) = entries[$0] { true } else { false } }
+        try expect(closings.allSatisfy { $0 == entries.count - 1 }, "something follows a close frame")
+        try expect(closings.isEmpty || violation == nil, "a violation follows a close frame")
+    }
+
+    private mutating func note(_ event: MessageReader.Event, _ open: inout [UInt8]) {
+        switch event {
+        case .message(.text(let text)): entries.append(.message(.text, Array(text.utf8)))
+        case .message(.binary(let bytes)): entries.append(.message(.binary, bytes))
+        case .chunk(let chunk):
+            open += chunk.bytes
+            guard chunk.isLast else { return }
+            entries.append(.message(chunk.kind, open))
+            open = []
+        case .ping, .pong, .close: entries.append(.control(event))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+#!/bin/bash
+# Fuzzes with libFuzzer and AddressSanitizer, on Linux with a Swift toolchain from swift.org.
+#
+#   Fuzz/run.sh [seconds per target] [target…]     60 seconds and all targets unless given
+#   Fuzz/run.sh --reproduce target file…           runs a target on these inputs, with a backtrace
+#   Fuzz/run.sh --keep [target…]                   adds to Fuzz/Corpus, minimised, what past runs have found worth keeping
+#
+# Builds the few modules that are fuzzed by themselves: the package as a whole would take minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=.build/fuzz
+fuzzer=$PWD/$build/fuzzer
+export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:${ASAN_OPTIONS:-}
+# libFuzzer reports crashes itself.
+export SWIFT_BACKTRACE=enable=no
+
+compile() {  # module, folder
+    local module=$1 folder=$2 sources=() file
+    while IFS= read -r file; do sources+=("$file"); done < <(find -L "$folder" -name '*.swift' | sort)
+    swiftc -O -wmo -g -parse-as-library -swift-version 6 -sanitize=fuzzer,address \
+        -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
+        -enable-upcoming-feature MemberImportVisibility -enable-upcoming-feature NonisolatedNonsendingByDefault \
+        -enable-upcoming-feature InferIsolatedConformances \
+        -package-name holdfast -module-name "$module" -I "$build" -I Sources/Runtime/CZlib \
+        -emit-module -emit-module-path "$build/$module.swiftmodule" -c "${sources[@]}" -o "$build/$module.o"
+}
+
+build() {
+    local runtime=Sources/Runtime/WebSocketRuntime/Deflate fingerprint
+    fingerprint=$(find -L Sources/Core Sources/Runtime/CZlib "$runtime" Fuzz/Targets Fuzz/Driver Fuzz/run.sh -type f -print0 |
+        sort -z | xargs -0 cat | cksum)
+    if [[ -x $fuzzer && $(cat "$build/fingerprint" 2>/dev/null) == "$fingerprint" ]]; then return; fi
+    echo "building the fuzzer"
+    mkdir -p "$build"
+    rm -f "$build"/*.o
+    compile MachineCore Sources/Core/MachineCore
+    compile WebSocketCore Sources/Core/WebSocketCore
+    compile WebSocketRuntime "$runtime"
+    compile FuzzTargets Fuzz/Targets
+    compile FuzzDriver Fuzz/Driver
+    swiftc -use-ld=lld -sanitize=fuzzer,address "$build"/*.o -lz -o "$fuzzer"
+    echo "$fingerprint" > "$build/fingerprint"
+}
+
+targets() { if (($# > 0)); then printf '%s\n' "$@"; else ls Fuzz/Corpus; fi }
+
+reproduce() {
+    local target=$1
+    shift
+    HOLDFAST_FUZZ_TARGET=$target SWIFT_BACKTRACE=enable=yes ASAN_OPTIONS=$ASAN_OPTIONS:handle_segv=0:handle_sigill=0 \
+        "$fuzzer" -handle_ill=0 -handle_segv=0 -handle_trap=0 -timeout=5 "$@"
+}
+
+keep() {
+    local target
+    for target in $(targets "$@"); do
+        [[ -d $build/corpus/$target ]] || continue
+        HOLDFAST_FUZZ_TARGET=$target "$fuzzer" -merge=1 -max_len=256 "Fuzz/Corpus/$target" "$build/corpus/$target" 2>&1 | grep '^MERGE-OUTER' || true
+        echo "$target: $(ls "Fuzz/Corpus/$target" | wc -l) inputs"
+    done
+}
+
+fuzz() {  # seconds, target
+    local seconds=$1 target=$2
+    local corpus=$build/corpus/$target findings=$build/findings/$target log=$build/$target.log
+    rm -rf "$findings"
+    mkdir -p "$corpus" "$findings"
+    if HOLDFAST_FUZZ_TARGET=$target "$fuzzer" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=512 -timeout=5 \
+        -print_final_stats=1 -artifact_prefix="$findings/" "$corpus" "Fuzz/Corpus/$target" > "$log" 2>&1; then
+        echo "ok      $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs in $seconds s," \
+            "$(grep -oE 'cov: [0-9]+' "$log" | tail -n 1)"
+        return 0
+    fi
+    echo "FAILED  $target"
+    grep -E 'Fatal error|ERROR|SUMMARY|DEADLYSIGNAL|==.*Sanitizer' "$log" | head -n 5 | sed 's/^/        /'
+    for file in "$findings"/*; do
+        [[ -f $file ]] && echo "        Fuzz/run.sh --reproduce $target $file"
+    done
+    echo "        all of it: $log"
+    return 1
+}
+
+case ${1:-} in
+--reproduce) build; shift; reproduce "$@"; exit ;;
+--keep) build; shift; keep "$@"; exit ;;
+esac
+
+seconds=60
+if [[ ${1:-} =~ ^[0-9]+$ ]]; then
+    seconds=$1
+    shift
+fi
+build
+passed=0 failed=0
+for target in $(targets "$@"); do
+    if fuzz "$seconds" "$target"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+done
+echo "$passed passed, $failed failed"
+((failed == 0))

@@ -1,0 +1,64 @@
+import NIOCore
+import NIOPosix
+import WebSocketCore
+import WebSocketRuntime
+
+#if canImport(Network)
+    import Network
+    import NIOTransportServices
+#endif
+
+extension NIOConnector {
+    typealias Initializer = @Sendable (any Channel) -> EventLoopFuture<Void>
+
+    #if canImport(Network)
+        /// Network.framework: it knows VPNs, proxies, and the radio's moods.
+        static var defaultGroup: any EventLoopGroup { NIOTSEventLoopGroup.singleton }
+
+        /// Whether the system does TLS; it knows nothing of trust roots of our own.
+        static func isSystemTLS(_ options: ClientOptions) -> Bool { options.tls == TLSOptions() }
+
+        static func open(_ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer) -> EventLoopFuture<
+            any Channel
+        > {
+            guard let bootstrap = NIOTSConnectionBootstrap(validatingGroup: group) else {
+                return openPosix(options, on: group, initializer)
+            }
+            var configured =
+                bootstrap
+                .connectTimeout(TimeAmount(options.connectTimeout))
+                .channelOption(ChannelOptions.autoRead, value: false)
+                // An attempt that cannot succeed now fails now: when to try again is the session's to decide.
+                .channelOption(NIOTSChannelOptions.waitForActivity, value: false)
+                .channelInitializer(initializer)
+            if options.url.isSecure, isSystemTLS(options) {
+                let tls = NWProtocolTLS.Options()
+                sec_protocol_options_add_tls_application_protocol(tls.securityProtocolOptions, "http/1.1")
+                configured = configured.tlsOptions(tls)
+            }
+            return configured.connect(host: options.url.host, port: options.url.port)
+        }
+    #else
+        static var defaultGroup: any EventLoopGroup { MultiThreadedEventLoopGroup.singleton }
+
+        /// Whether the system does TLS; here NIOSSL always does.
+        static func isSystemTLS(_ options: ClientOptions) -> Bool { false }
+
+        static func open(_ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer) -> EventLoopFuture<
+            any Channel
+        > {
+            openPosix(options, on: group, initializer)
+        }
+    #endif
+
+    private static func openPosix(
+        _ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer
+    ) -> EventLoopFuture<any Channel> {
+        ClientBootstrap(group: group)
+            .connectTimeout(TimeAmount(options.connectTimeout))
+            .channelOption(.autoRead, value: false)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer(initializer)
+            .connect(host: options.url.host, port: options.url.port)
+    }
+}

@@ -1,0 +1,18 @@
+package import WebSocketCore
+
+extension TransportError {
+    /// What is told to whoever still wants something of a connection that was closed in peace.
+    package static let closing = TransportError(.closed, "the connection was closed")
+
+    /// What the end of a connection means to the app: nil where both sides parted in peace.
+    package init?(ending record: CloseRecord) {
+        guard record.isClean else {
+            self.init(.lost, "the link ended without a close handshake")
+            return
+        }
+        let isPeaceful = record.closedFirst == .local || [.normal, .goingAway, .noStatus].contains(record.code)
+        if isPeaceful { return nil }
+        let reason = record.received.map(\.reason).flatMap { $0.isEmpty ? nil : ": \($0)" } ?? ""
+        self.init(.closed, "the peer closed with \(record.code)\(reason)")
+    }
+}

@@ -1,0 +1,59 @@
+import DequeModule
+import Holdfast
+import WebSocketRuntime
+
+/// What a link knows of one of its ends.
+struct MemoryEnd {
+    /// A frame that goes ahead of messages.
+    enum Control {
+        case ping([UInt8]), pong([UInt8])
+    }
+
+    let ports: MemoryPorts
+    var closing: CloseHandshake
+    var heartbeat: Heartbeat
+    var assembly: MemoryAssembly
+    let stall: Duration
+
+    /// Why the connection failed, once it did; the first reason counts.
+    var failure: TransportError?
+    var pings: [UInt64: Outcome<Result<Duration, TransportError>>] = [:]
+    var lastPing: UInt64 = 0
+
+    // On the way to the peer: controls, what the outbound queue holds, then these.
+    var controls: Deque<Control> = []
+    var closeFrame: CloseFrame?
+    var endsOutput = false
+    /// When the peer has taken nothing for too long; nil while nothing waits for it.
+    var stalledUntil: Moment?
+
+    /// The app does not keep up, so nothing more is read.
+    var isPaused = false
+    /// Nothing that still arrives counts: the peer has said its last word, or broke a rule.
+    var isDiscarding = false
+    var isReleased = false
+
+    init(_ ports: MemoryPorts, _ configuration: WebSocketConfiguration) {
+        let timeouts = configuration.timeouts
+        self.ports = ports
+        closing = CloseHandshake(role: ports.role, patience: timeouts.close)
+        // The seed keeps apart the payloads of different connections, and no frame leaves this one.
+        heartbeat = Heartbeat(interval: timeouts.pingInterval, patience: timeouts.ping, stall: timeouts.stall, seed: 0)
+        assembly = MemoryAssembly(configuration.delivery, limit: configuration.limits.message)
+        stall = timeouts.stall
+    }
+
+    /// Its side of the link is gone.
+    var isOver: Bool { closing.phase == .closed }
+
+    /// Whoever closes reads on even when the app does not, or the peer's close frame would never be seen.
+    var reads: Bool { !isPaused || closing.isClosing }
+
+    /// Puts a control frame on its way; when the link takes none, only the latest wait.
+    mutating func enqueue(_ control: Control) {
+        if controls.count >= Heartbeat.capacity { controls.removeFirst() }
+        controls.append(control)
+    }
+
+    var deadline: Moment? { [closing.deadline, heartbeat.deadline, stalledUntil].compactMap(\.self).min() }
+}

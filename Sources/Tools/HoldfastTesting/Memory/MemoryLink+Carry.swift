@@ -1,0 +1,79 @@
+import Holdfast
+import WebSocketRuntime
+
+extension MemoryLink {
+    private static let batchSize = 16 * 1024
+
+    /// Moves what waits at one end to the other; false if nothing could move.
+    func carry(from role: Role) -> Bool {
+        let peer = role.peer
+        if self[role].isOver { return hangUp(peer) }
+        guard self[peer].reads else { return false }
+        if let control = self[role].controls.popFirst() {
+            deliver(control, to: peer)
+            return true
+        }
+        let entries = self[role].ports.outbound.take(upTo: Self.batchSize)
+        guard entries.isEmpty else {
+            if self[role].stalledUntil.take() != nil { feedHeartbeat(role, .activity) }
+            deliver(entries, to: peer)
+            return true
+        }
+        if let frame = self[role].closeFrame.take() {
+            deliverClose(frame, to: peer)
+            return true
+        }
+        return self[role].endsOutput && hangUp(peer)
+    }
+
+    /// From when on the peer is measured: something waits for it, and does not move.
+    func measureStall(of role: Role) {
+        guard !self[role].isOver, !self[role].ports.outbound.isEmpty else { return self[role].stalledUntil = nil }
+        if self[role].stalledUntil == nil { self[role].stalledUntil = now + self[role].stall }
+    }
+
+    private func hangUp(_ role: Role) -> Bool {
+        guard !self[role].isOver else { return false }
+        feedClosing(role, .transportEnded)
+        return true
+    }
+
+    private func deliver(_ control: MemoryEnd.Control, to role: Role) {
+        feedHeartbeat(role, .activity)
+        guard !self[role].isDiscarding else { return }
+        switch control {
+        // RFC 6455 §5.5.2: unless a close frame was received.
+        case .ping(let payload): self[role].enqueue(.pong(payload))
+        case .pong(let payload): feedHeartbeat(role, .pong(payload))
+        }
+    }
+
+    private func deliver(_ entries: some Sequence<OutboundQueue.Entry>, to role: Role) {
+        feedHeartbeat(role, .activity)
+        var batch: [Received] = []
+        do throws(ProtocolViolation) {
+            for entry in entries where !self[role].isDiscarding {
+                if let received = try self[role].assembly.receive(entry) { batch.append(received) }
+            }
+        } catch {
+            fail(role, error)
+        }
+        // An end that closes reads on, and keeps nothing that its app has no room for.
+        guard !batch.isEmpty, !self[role].isPaused else { return }
+        if !self[role].ports.inbound.append(&batch) {
+            self[role].isPaused = true
+            feedHeartbeat(role, .paused)
+        }
+    }
+
+    private func deliverClose(_ frame: CloseFrame, to role: Role) {
+        feedHeartbeat(role, .activity)
+        guard !self[role].isDiscarding else { return }
+        self[role].isDiscarding = true
+        feedClosing(role, .peerClose(frame))
+    }
+}
+
+extension Role {
+    var peer: Role { self == .client ? .server : .client }
+}

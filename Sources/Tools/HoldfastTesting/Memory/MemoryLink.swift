@@ -1,0 +1,109 @@
+import Holdfast
+import WebSocketRuntime
+
+/// Carries frames between the two ends of a connection in memory, one input at a time: the shell around their machines.
+final class MemoryLink {
+    /// What can happen, asked for by any task.
+    enum Input: Sendable {
+        /// There is something to carry.
+        case work
+        /// The app at this end has taken enough to go on.
+        case room(Role)
+        case close(Role, CloseFrame)
+        case abort(Role)
+        case ping(Role, Duration, Outcome<Result<Duration, TransportError>>)
+        case stall, resume, cut
+        case alarm
+        /// The transport of this end is gone: nobody will ask for anything.
+        case release(Role)
+    }
+    /// What is left to do.
+    enum Phase {
+        case running, released
+    }
+
+    var client, server: MemoryEnd
+    private var isStalled = false
+    private let time: MemoryTime
+    private let post: AsyncStream<Input>.Continuation
+    private var alarm: (at: Moment, task: Task<Void, Never>)?
+
+    init(
+        _ client: MemoryPorts, _ server: MemoryPorts, _ configuration: WebSocketConfiguration, _ time: MemoryTime,
+        _ post: AsyncStream<Input>.Continuation
+    ) {
+        (self.client, self.server) = (MemoryEnd(client, configuration), MemoryEnd(server, configuration))
+        (self.time, self.post) = (time, post)
+        setAlarm()
+    }
+
+    deinit { alarm?.task.cancel() }
+
+    var now: Moment { time.now() }
+
+    func handle(_ input: Input) -> Phase {
+        switch input {
+        case .work: break
+        case .room(let role):
+            self[role].isPaused = false
+            feedHeartbeat(role, .resumed)
+        case .close(let role, let frame): feedClosing(role, .close(frame))
+        case .abort(let role): lose(role, .dropped)
+        case .ping(let role, let patience, let pong): ping(role, patience, pong)
+        case .stall: isStalled = true
+        case .resume: isStalled = false
+        case .cut: for role in [Role.client, .server] { feedClosing(role, .transportEnded) }
+        case .alarm: wake()
+        case .release(let role):
+            self[role].isReleased = true
+            lose(role, .dropped)
+        }
+        carry()
+        setAlarm()
+        return client.isReleased && server.isReleased ? .released : .running
+    }
+
+    subscript(_ role: Role) -> MemoryEnd {
+        get { role == .client ? client : server }
+        _modify { if role == .client { yield &client } else { yield &server } }
+    }
+
+    /// Moves whatever can move, until nothing does.
+    private func carry() {
+        var hasMoved = true
+        while hasMoved, !isStalled {
+            hasMoved = carry(from: .client)
+            if carry(from: .server) { hasMoved = true }
+        }
+        for role in [Role.client, .server] { measureStall(of: role) }
+    }
+
+    private func wake() {
+        let now = now
+        for role in [Role.client, .server] {
+            if let until = self[role].stalledUntil, now >= until {
+                lose(role, TransportError(.stalled, "the peer took nothing of what we send, for too long"))
+            }
+            wakeHeartbeat(role, at: now)
+            wakeClosing(role, at: now)
+        }
+    }
+
+    private func setAlarm() {
+        let next = [client.deadline, server.deadline].compactMap(\.self).min() ?? .distantFuture
+        // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
+        if let alarm, alarm.at <= next, alarm.at > now { return }
+        alarm?.task.cancel()
+        alarm = nil
+        guard next < .distantFuture else { return }
+        // SAFETY: owned by the link, and cancelled with it or by another alarm.
+        let task = Task { [time, post] in
+            if (try? await time.sleep(next)) != nil { post.yield(.alarm) }
+        }
+        alarm = (next, task)
+    }
+}
+
+extension TransportError {
+    fileprivate static let dropped = TransportError(.lost, "the connection was dropped by this side")
+}

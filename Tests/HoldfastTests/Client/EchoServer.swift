@@ -1,0 +1,40 @@
+import Holdfast
+import HoldfastServer
+
+extension WebSocketServer {
+    /// Sends back every message.
+    static func echo(_ configure: (inout WebSocketServerConfiguration) -> Void = { _ in }) -> WebSocketServer {
+        var configuration = WebSocketServerConfiguration()
+        configure(&configuration)
+        return WebSocketServer(configuration: configuration) { connection, _ in
+            for try await message in connection.messages { try await connection.send(message) }
+        }
+    }
+}
+
+extension WebSocketConfiguration {
+    /// The defaults, with these changes.
+    static func with(_ configure: (inout WebSocketConfiguration) -> Void) -> WebSocketConfiguration {
+        var configuration = WebSocketConfiguration()
+        configure(&configuration)
+        return configuration
+    }
+}
+
+extension WebSocketConnection {
+    /// Takes messages until the connection ends; returns why, nil if in peace.
+    func end() async -> WebSocketError? {
+        do throws(WebSocketError) {
+            for try await _ in messages {}
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// The next message.
+    func next() async throws -> Message? {
+        var iterator = messages.makeAsyncIterator()
+        return try await iterator.next()
+    }
+}

@@ -1,0 +1,95 @@
+package import NIOCore
+import NIOPosix
+
+/// One end of a TCP connection that says byte for byte what a test tells it to, right or wrong.
+package actor ScriptedPeer {
+    /// The connection ended before what was awaited had come.
+    package struct Ended: Error {}
+
+    let channel: any Channel
+    private let arrivals: AsyncStream<[UInt8]>
+    private var received: [UInt8] = []
+
+    /// Connects to a port of this machine.
+    ///
+    /// - Parameter reads: False for a peer that takes nothing until ``startReading()``.
+    package static func connect(to port: Int, reads: Bool = true) async throws -> ScriptedPeer {
+        let (arrivals, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: reads)
+            .channelInitializer { $0.pipeline.addHandler(Arrivals(continuation)) }
+            .connect(host: "127.0.0.1", port: port).get()
+        return ScriptedPeer(channel, arrivals)
+    }
+
+    init(_ channel: any Channel, _ arrivals: AsyncStream<[UInt8]>) { (self.channel, self.arrivals) = (channel, arrivals) }
+
+    deinit { channel.close(promise: nil) }
+
+    /// Sends bytes in one piece; returns when the system has taken them.
+    package func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
+    /// Sends text in one piece.
+    package func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+
+    /// Sends each byte by itself.
+    package func sendByteByByte(_ bytes: [UInt8]) async throws {
+        for byte in bytes { try await send([byte]) }
+    }
+
+    /// The next `count` bytes.
+    package func read(_ count: Int) async throws -> [UInt8] {
+        while received.count < count { try await readMore() }
+        defer { received.removeFirst(count) }
+        return Array(received[..<count])
+    }
+
+    /// Everything up to and with `end`.
+    package func read(through end: String) async throws -> String {
+        let end = Array(end.utf8)
+        while true {
+            if let range = received.firstRange(of: end) {
+                return String(decoding: try await read(range.upperBound), as: UTF8.self)
+            }
+            try await readMore()
+        }
+    }
+
+    /// All that comes before the other side ends the connection.
+    package func readToEnd() async -> [UInt8] {
+        while (try? await readMore()) != nil {}
+        defer { received = [] }
+        return received
+    }
+
+    /// Takes what comes from now on.
+    package func startReading() async throws { try await channel.setOption(.autoRead, value: true).get() }
+
+    /// Takes nothing from now on, so that TCP fills up.
+    package func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
+
+    /// Hangs up.
+    package func close() async { try? await channel.close() }
+
+    private func readMore() async throws {
+        for await bytes in arrivals {
+            received += bytes
+            return
+        }
+        throw Ended()
+    }
+}
+
+/// Passes on what a channel receives.
+final class Arrivals: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+    private let continuation: AsyncStream<[UInt8]>.Continuation
+
+    init(_ continuation: AsyncStream<[UInt8]>.Continuation) { self.continuation = continuation }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { continuation.yield(Array(buffer: unwrapInboundIn(data))) }
+
+    func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

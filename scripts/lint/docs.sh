@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds the documentation of every product, warnings being errors, and demands a comment on every public symbol.
+# swift-format asks for comments too, but overlooks enum cases and protocol requirements. Needs an up-to-date debug build.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+out=reports/docs
+build=$(swift build --show-bin-path)
+triple=$(swiftc -print-target-info | sed -nE 's/.*"triple": "([^"]*)".*/\1/p' | head -n 1)
+# What a module re-exports is documented with it: an app sees it as its own.
+reexported=$(sed -nE 's/^@_exported public import //p' Sources/Client/Holdfast/Exports.swift | paste -sd, -)
+maps=()
+for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap; do
+    maps+=(-Xcc "-fmodule-map-file=$map")
+done
+
+rm -rf "$out"
+for catalogue in Sources/*/*/*.docc; do
+    module=$(basename "$catalogue" .docc)
+    mkdir -p "$out/symbols/$module"
+    swift-symbolgraph-extract -module-name "$module" -output-dir "$out/symbols/$module" -target "$triple" \
+        -I "$build/Modules" -I Sources/Runtime/CZlib "${maps[@]}" -module-cache-path "$build/ModuleCache" \
+        -minimum-access-level public -skip-synthesized-members -emit-extension-block-symbols \
+        -experimental-allowed-reexported-modules="$reexported"
+    docc convert "$catalogue" --additional-symbol-graph-dir "$out/symbols/$module" --output-dir "$out/$module.doccarchive" \
+        --fallback-display-name "$module" --fallback-bundle-identifier "holdfast.$module" --warnings-as-errors
+done
+python3 scripts/lint/documented.py "$out"/symbols/*/*.symbols.json
