@@ -82,7 +82,7 @@ let package = Package(
         // Tools.
         .target(
             name: "HoldfastTesting",
-            dependencies: ["Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioLocks],
+            dependencies: ["Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioLocks, deques],
             path: "Sources/Tools/HoldfastTesting", swiftSettings: strict),
         .executableTarget(
             name: "HoldfastTool",
@@ -103,8 +103,12 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "WebSocketRuntimeTests",
-            dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "HoldfastTesting"], swiftSettings: strict),
-        .testTarget(name: "HoldfastTestingTests", dependencies: ["MachineCore", "HoldfastTesting"], swiftSettings: strict),
+            dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "HoldfastTesting", nioLocks, deques],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastTestingTests",
+            dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting", nioCore, nioPosix],
+            swiftSettings: strict),
         // Peers that misbehave, for the two targets below.
         .target(
             name: "ScriptedPeers", dependencies: ["WebSocketCore", nioCore, nioPosix], path: "Tests/ScriptedPeers", swiftSettings: strict),
@@ -112,7 +116,7 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer",
-                "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix,
+                "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix, nioLocks,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -3,8 +3,9 @@
 #
 #   Fuzz/run.sh [seconds per target] [target…]     60 seconds and all targets unless given
 #   Fuzz/run.sh --reproduce target file…           runs a target on these inputs, with a backtrace
-#   Fuzz/run.sh --keep [target…]                   adds to Fuzz/Corpus, minimised, what past runs have found worth keeping
 #
+# What a run learns is kept in .build/fuzz/corpus for the next one. An input that broke a rule belongs into Fuzz/Corpus
+# once the rule holds again: ordinary tests replay it.
 # Builds the few modules that are fuzzed by themselves: the package as a whole would take minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -52,15 +53,6 @@ reproduce() {
         "$fuzzer" -handle_ill=0 -handle_segv=0 -handle_trap=0 -timeout=5 "$@"
 }
 
-keep() {
-    local target
-    for target in $(targets "$@"); do
-        [[ -d $build/corpus/$target ]] || continue
-        HOLDFAST_FUZZ_TARGET=$target "$fuzzer" -merge=1 -max_len=256 "Fuzz/Corpus/$target" "$build/corpus/$target" 2>&1 | grep '^MERGE-OUTER' || true
-        echo "$target: $(ls "Fuzz/Corpus/$target" | wc -l) inputs"
-    done
-}
-
 fuzz() {  # seconds, target
     local seconds=$1 target=$2
     local corpus=$build/corpus/$target findings=$build/findings/$target log=$build/$target.log
@@ -81,10 +73,12 @@ fuzz() {  # seconds, target
     return 1
 }
 
-case ${1:-} in
---reproduce) build; shift; reproduce "$@"; exit ;;
---keep) build; shift; keep "$@"; exit ;;
-esac
+if [[ ${1:-} == --reproduce ]]; then
+    shift
+    build
+    reproduce "$@"
+    exit
+fi
 
 seconds=60
 if [[ ${1:-} =~ ^[0-9]+$ ]]; then

@@ -1,13 +1,13 @@
-// How an app gives up, tested without a network and without waiting.
-import Holdfast
+// How an app comes back, tested without a network and without waiting.
 import HoldfastTesting
 
 // snippet.test
-let clock = ManualClock()
-let socket = WebSocket(reconnect: ReconnectPolicy(maximumAttempts: 3), seed: 7, clock: clock) { () throws(WebSocketError) in
-    throw WebSocketError(TransportError(.unreachable, "no network"))
-}
-// Two waits lie between three attempts; time jumps to the end of each.
-for _ in 1...2 { clock.advance(by: await clock.nextSleep()) }
+let (server, clock) = (MemoryServer(), ManualClock())
+let socket = WebSocket(clock: clock, connect: server.connect)
+await server.nextAttempt()?.refuse(TransportError(.unreachable, "no network"))
+clock.advance(by: await clock.nextSleep())
+let peer = await server.nextAttempt()?.accept()
+try await peer?.send(.text("hello"))
+_ = await peer?.close(CloseFrame(.normal))
 for await event in socket.events { print(event) }
 // snippet.end

@@ -137,6 +137,9 @@ check "--hex dumps binary messages" 'grep -q "^00000010  10 11 12 13 " "$work/ou
 run connect "$fake/binary" </dev/null
 check "binary messages are summed up" 'grep -q "^binary, 20 bytes: 00 01 " "$work/out"'
 
+timeout 30 "$tool" connect "$fake/escape" --wait 0.2 2>"$work/err" </dev/null | head -c 4 >"$work/out"
+check "text goes into a pipe as it came" '[[ $(cat "$work/out") == $'"'"'\e[2J'"'"' ]]'
+
 # --- Against the echo server
 mkfifo "$work/url"
 "$tool" serve echo --port 0 >"$work/url" 2>"$work/echo.log" &
@@ -204,6 +207,8 @@ wait $client
 status=$?
 check "SIGTERM ends it with status 143" '[[ $status == 143 ]]'
 expect "--reconnect gives up when trying again cannot help" 3 "401" connect "$fake/401" --reconnect --wait forever
+
+expect "a port that is taken" 1 "cannot listen on 127.0.0.1:$port" serve echo --port "$port"
 
 # --- TLS
 mkfifo "$work/tls-url"

@@ -1,10 +1,5 @@
 import FuzzTargets
-
-#if canImport(Darwin)
-import Darwin
-#else
 import Glibc
-#endif
 
 /// The one to run, from `HOLDFAST_FUZZ_TARGET`.
 private let target: FuzzTarget = {

@@ -5,10 +5,10 @@ extension FuzzTarget {
     static func frames(_ input: inout FuzzInput) throws {
         let choices = input.byte()
         let role: Role = choices & 1 == 0 ? .client : .server
-        let limits =
-            choices & 2 == 0 ? MessageLimits(frame: 1 << 16, message: 1 << 16, fragments: 64) : MessageLimits(frame: 40, message: 60, fragments: 3)
-        let parameters: DeflateParameters? =
-            choices & 4 == 0 ? nil : DeflateParameters(serverNoContextTakeover: choices & 8 != 0, clientNoContextTakeover: choices & 8 != 0)
+        let (frame, message, fragments) = choices & 2 == 0 ? (1 << 16, 1 << 16, 64) : (40, 60, 3)
+        let limits = MessageLimits(frame: frame, message: message, fragments: fragments)
+        let forgets = choices & 8 != 0
+        let parameters = choices & 4 == 0 ? nil : DeflateParameters(serverNoContextTakeover: forgets, clientNoContextTakeover: forgets)
         let seed = input.byte()
         try header(input.rest, allowsCompression: parameters != nil)
 

@@ -1,10 +1,12 @@
-package import NIOCore
+import NIOCore
 import NIOPosix
 
 /// One end of a TCP connection that says byte for byte what a test tells it to, right or wrong.
 package actor ScriptedPeer {
     /// The connection ended before what was awaited had come.
-    package struct Ended: Error {}
+    package struct Ended: Error {
+        package init() {}
+    }
 
     let channel: any Channel
     private let arrivals: AsyncStream<[UInt8]>
@@ -67,6 +69,12 @@ package actor ScriptedPeer {
 
     /// Takes nothing from now on, so that TCP fills up.
     package func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
+
+    /// Takes a little of what waits, if it was told to take nothing.
+    package func readOnce() async throws {
+        channel.read()
+        try await readMore()
+    }
 
     /// Hangs up.
     package func close() async { try? await channel.close() }

@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// An authority and the certificates it vouches for, made anew for each test run.
 package struct TestCertificates: Sendable {
@@ -6,6 +6,10 @@ package struct TestCertificates: Sendable {
     package struct Identity: Sendable {
         package let certificate: String
         package let key: String
+    }
+    /// What can be wrong with a certificate.
+    package enum Flaw: CaseIterable, Sendable {
+        case wrongHost, expired
     }
     /// A command ended with another status than 0.
     package struct CommandFailed: Error {
@@ -16,18 +20,22 @@ package struct TestCertificates: Sendable {
     private let folder: URL
     /// The certificate of the authority.
     package let authority: String
-    /// For `localhost` and 127.0.0.1.
-    package let valid: Identity
-    /// For another host.
-    package let wrongHost: Identity
-    /// For `localhost`, and no longer valid.
-    package let expired: Identity
     /// The certificate of an authority that vouches for none of these.
     package let strangeAuthority: String
+    private let valid, wrongHost, expired: Identity
 
     /// Those of this test run.
     package static func shared() throws -> TestCertificates { try made.get() }
     private static let made = Result { try TestCertificates() }
+
+    /// A certificate for `localhost` and 127.0.0.1 that is valid, or has one flaw.
+    package func identity(_ flaw: Flaw?) -> Identity {
+        switch flaw {
+        case nil: valid
+        case .wrongHost: wrongHost
+        case .expired: expired
+        }
+    }
 
     private init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-certificates-\(UUID().uuidString)")

@@ -48,7 +48,7 @@ check() {
     done
     for module in "${MODULES[@]}"; do
         # SIL, not -typecheck: isolation and definite initialization are checked there.
-        swiftc -emit-sil -o /dev/null -emit-module -emit-module-path "$modules/$module.swiftmodule" -module-name "$module" "${FLAGS[@]}" \
+        swiftc -emit-sil -o "$dir/check.sil" -emit-module -emit-module-path "$modules/$module.swiftmodule" -module-name "$module" "${FLAGS[@]}" \
             -target "$target" -resource-dir "$dir/resources" -sdk "$sdk" -module-cache-path "$dir/cache" -I "$dir/resources/shims" \
             -I "$modules" -Xfrontend -disable-objc-interop $(find "$CORE/$module" -name '*.swift') 2> >(grep -v SDKSettings >&2) || return 1
     done

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 out=reports/docs
 build=$(swift build --show-bin-path)
 triple=$(swiftc -print-target-info | sed -nE 's/.*"triple": "([^"]*)".*/\1/p' | head -n 1)
-# What a module re-exports is documented with it: an app sees it as its own.
+# What the client re-exports is documented with it: an app sees it as the client's own.
 reexported=$(sed -nE 's/^@_exported public import //p' Sources/Client/Holdfast/Exports.swift | paste -sd, -)
 maps=()
 for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap; do
@@ -17,10 +17,11 @@ rm -rf "$out"
 for catalogue in Sources/*/*/*.docc; do
     module=$(basename "$catalogue" .docc)
     mkdir -p "$out/symbols/$module"
+    options=()
+    [ "$module" != Holdfast ] || options=(-experimental-allowed-reexported-modules="$reexported")
     swift-symbolgraph-extract -module-name "$module" -output-dir "$out/symbols/$module" -target "$triple" \
         -I "$build/Modules" -I Sources/Runtime/CZlib "${maps[@]}" -module-cache-path "$build/ModuleCache" \
-        -minimum-access-level public -skip-synthesized-members -emit-extension-block-symbols \
-        -experimental-allowed-reexported-modules="$reexported"
+        -minimum-access-level public -skip-synthesized-members -emit-extension-block-symbols "${options[@]}"
     docc convert "$catalogue" --additional-symbol-graph-dir "$out/symbols/$module" --output-dir "$out/$module.doccarchive" \
         --fallback-display-name "$module" --fallback-bundle-identifier "holdfast.$module" --warnings-as-errors
 done

@@ -82,7 +82,7 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         }
         let loop = context.eventLoop
         let this = NIOLoopBound((self, context), eventLoop: loop)
-        let peer = context.remoteAddress?.description
+        let peer = context.remoteAddress?.endpoint
         // SAFETY: cancelled when the channel ends, which the deadline ensures.
         phase = .asking(
             Task { [options] in
@@ -133,8 +133,8 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         var head = response.head
         head.headers["Content-Length"] = "\(response.body.count)"
         head.headers["Connection"] = head.headers["Upgrade"] == nil ? "close" : "Upgrade, close"
-        var bytes = (try? head.encoded()) ?? Self.internalError
-        if request?.method != "HEAD" { bytes += response.body }
+        var bytes = Self.internalError
+        if let encoded = try? head.encoded() { bytes = request?.method == "HEAD" ? encoded : encoded + response.body }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
         // Closing at once with unread input would reset TCP and could destroy the answer on its way.
         let closed = context.eventLoop.makePromise(of: Void.self)

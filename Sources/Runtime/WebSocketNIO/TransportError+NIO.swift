@@ -37,7 +37,7 @@ extension TransportError {
     }
 
     /// A system error in its own words, without the call that met it.
-    private static func words(_ error: any Error) -> String {
+    static func words(_ error: any Error) -> String {
         guard let error = error as? IOError else { return "\(error)" }
         return String(cString: strerror(error.errnoCode)).lowercased()
     }

@@ -65,7 +65,7 @@ package final class WebSocketChannel: MessageTransport {
 
     deinit {
         // Once the outcome is known the close handshake ends the link by itself, when the last bytes have left.
-        if closeRecord == nil { channel.close(promise: nil) }
+        if closeRecord == nil { abort() }
     }
 
     package var closeRecord: CloseRecord? { record.withLockedValue(\.self) }

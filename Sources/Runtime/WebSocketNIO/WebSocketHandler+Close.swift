@@ -8,7 +8,6 @@ extension WebSocketHandler {
     func close(_ frame: CloseFrame) {
         tellViolation()
         feedClosing(.close(frame))
-        parseUnparsed()
         finishTurn()
     }
 
@@ -32,11 +31,17 @@ extension WebSocketHandler {
         flush()
     }
 
+    /// TCP is over.
+    ///
+    /// What had come by then still counts, when the app has room for it: perhaps a close frame is in it.
     func transportEnded() {
         deliver()
-        feedClosing(.transportEnded)
+        (stalledUntil, survivor) = (nil, unparsed == nil ? nil : self)
         alarm?.task.cancel()
         alarm = nil
+        guard survivor != nil else { return feedClosing(.transportEnded) }
+        outbound.finish(failure ?? .hungUp, discarding: true)
+        feedHeartbeat(.ended)
     }
 
     func feedClosing(_ input: CloseHandshake.Input) {
@@ -64,20 +69,23 @@ extension WebSocketHandler {
         deliver()
         var error = failure ?? TransportError(ending: record)
         error?.record = record
+        failure = error
+        // The record first: whoever learns of the end may ask for it.
+        onFinished((record, error))
         inbound.finish(error.map { .failure($0) } ?? .success(()))
         outbound.finish(error ?? .closing, discarding: false)
         feedHeartbeat(.ended)
-        onFinished((record, error))
     }
 }
 
 extension TransportError {
     static let closing = TransportError(.closed, "the connection was closed")
+    static let hungUp = TransportError(.lost, "the link ended without a close handshake")
 
     /// What the end means to the app: nil where both sides parted in peace.
     init?(ending record: CloseRecord) {
         guard record.isClean else {
-            self.init(.lost, "the link ended without a close handshake")
+            self = .hungUp
             return
         }
         let isPeaceful = record.closedFirst == .local || [.normal, .goingAway, .noStatus].contains(record.code)

@@ -19,19 +19,19 @@ extension WebSocketHandler {
     func resumeReading() {
         isPaused = false
         feedHeartbeat(.resumed)
-        parseUnparsed()
         finishTurn()
-    }
-
-    /// Parses what was left behind, as far as the app has room for it.
-    func parseUnparsed() {
-        if var bytes = unparsed.take() { parse(&bytes) }
     }
 
     /// Ends a turn: hands over what was received, flushes what was written, asks for more.
     func finishTurn() {
         deliver()
+        // The app may have taken all of a batch at once, or want no more: then nobody calls for the rest.
+        while !isPaused || closing.isClosing, var bytes = unparsed.take() {
+            parse(&bytes)
+            deliver()
+        }
         flush()
+        if survivor != nil { return transportEnded() }
         // Whoever closes reads on even when the app does not, or the peer's close frame would never be seen.
         if !isPaused || closing.isClosing { context?.read() }
     }
@@ -72,6 +72,8 @@ extension WebSocketHandler {
         case .pong(let payload): feedHeartbeat(.pong(payload))
         case .close(let frame):
             isDiscarding = true
+            // What broke the link came later than this.
+            if survivor != nil { failure = nil }
             feedClosing(.peerClose(frame))
         }
     }

@@ -19,7 +19,7 @@ extension WebSocketHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The socket takes nothing more: from now on the peer is measured.
+    /// The socket takes nothing more, or only now took something again: from here on the peer is measured.
     func startStall() {
         stalledUntil = settings.stallTimeout.map { now + $0 }
         setAlarm()
@@ -84,6 +84,12 @@ extension WebSocketHandler {
         context.close(mode: .output, promise: promise)
     }
 
+    /// The peer took a part of a large message.
+    private func noteProgress() {
+        if stalledUntil != nil { startStall() }
+        feedHeartbeat(.activity)
+    }
+
     private func writeOut() {
         guard let context, out.readableBytes > 0 else { return }
         let pings = pingsInOut
@@ -94,6 +100,12 @@ extension WebSocketHandler {
             written?.futureResult.assumeIsolated().whenSuccess { [weak self] in
                 for ping in pings { self?.feedHeartbeat(.written(ping)) }
             }
+        }
+        // By parts, so that a peer that takes long over a large message is seen to take it.
+        while out.readableBytes > 2 * Self.batchSize, let part = out.readSlice(length: Self.batchSize) {
+            let taken = context.eventLoop.makePromise(of: Void.self)
+            taken.futureResult.assumeIsolated().whenSuccess { [weak self] in self?.noteProgress() }
+            context.write(wrapOutboundOut(part), promise: taken)
         }
         context.write(wrapOutboundOut(out), promise: written)
         out = ByteBuffer()

@@ -40,6 +40,8 @@ final class WebSocketHandler: ChannelInboundHandler {
     /// Bytes read and not yet parsed, because the app does not keep up.
     var unparsed: ByteBuffer?
     var isPaused = false
+    /// Itself, when TCP is over and bytes are left unparsed: the pipeline keeps it no longer.
+    var survivor: WebSocketHandler?
     /// Nothing that still arrives counts: the peer has said its last word, or broke a rule.
     var isDiscarding = false
 
@@ -90,12 +92,14 @@ final class WebSocketHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        abort(TransportError(.lost, "the link failed: \(error)", underlying: error))
+        if failure == nil { failure = TransportError(.lost, "the link failed: \(TransportError.words(error))", underlying: error) }
+        context.close(promise: nil)
     }
 
     /// Ends at once, without a close handshake.
     func abort(_ error: TransportError) {
         if failure == nil { failure = error }
-        context?.close(promise: nil)
+        unparsed = nil
+        if let context { context.close(promise: nil) } else { transportEnded() }
     }
 }

@@ -6,7 +6,7 @@ public struct UpgradeRequest: Sendable {
     public let head: RequestHead
     /// The subprotocols offered, in the client's order of preference.
     public let subprotocols: [String]
-    /// The client's address, if known.
+    /// The client's address and port, such as `127.0.0.1:51280`, if known.
     public let remoteAddress: String?
 
     /// The path, without the query.

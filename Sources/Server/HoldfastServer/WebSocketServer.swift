@@ -28,6 +28,7 @@ public struct WebSocketServer: Service {
     /// Makes a server; nothing happens until it is run.
     ///
     /// - Parameters:
+    ///   - configuration: Where to listen, and what a connection may cost.
     ///   - upgrade: Decides about every request for a WebSocket, within the handshake's time; by default all are accepted.
     ///   - http: Answers requests for anything else, without their bodies; by default with 404.
     ///   - handler: Serves a connection.
@@ -55,7 +56,7 @@ public struct WebSocketServer: Service {
 
     /// Serves while `body` runs, then shuts down gracefully.
     ///
-    /// - Throws: What `body` throws; ``WebSocketError`` if the address is taken or the certificate cannot be read.
+    /// - Throws: What `body` throws; `WebSocketError` if the address is taken or the certificate cannot be read.
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
         let channels = ChannelRegistry(capacity: configuration.maximumConnections)
         let (accepted, continuation) = AsyncStream.makeStream(of: Accepted.self)
@@ -75,12 +76,13 @@ public struct WebSocketServer: Service {
             do { result = .success(try await body(server)) } catch { result = .failure(error) }
             try? await listener.close()
             continuation.finish()
-            await channels.close()
+            async let goodbye: Void = channels.close()
             group.addTask { try await Task.sleep(for: configuration.shutdownGrace) }
             // Whichever comes first: the last handler's end, or the end of our patience.
             _ = try? await group.next()
             group.cancelAll()
             channels.drop()
+            await goodbye
             return try result.get()
         }
     }
@@ -94,7 +96,7 @@ public struct WebSocketServer: Service {
         let connection = WebSocketConnection(accepted.channel, pingTimeout: configuration.timeouts.ping)
         let request = UpgradeRequest(
             head: accepted.head, subprotocols: accepted.head.headers.tokens("Sec-WebSocket-Protocol"),
-            remoteAddress: accepted.channel.remoteAddress?.description)
+            remoteAddress: accepted.channel.remoteAddress?.endpoint)
         await channels.serving(connection) {
             do {
                 try await handler(connection, request)

@@ -31,7 +31,7 @@ public struct WebSocketServerConfiguration: Sendable {
 public enum SlowConsumerPolicy: Hashable, Sendable {
     /// `send` waits, however long.
     case wait
-    /// `send` waits; a client that took nothing for this long is dropped, and `send` throws ``WebSocketError/Code/stalled``.
+    /// `send` waits; a client that took nothing for this long is dropped, and `send` throws `TransportError.Code.stalled`.
     case disconnect(after: Duration)
 }
 

@@ -28,7 +28,7 @@ public struct Step<M: Machine>: CustomStringConvertible {
 /// A state seen before at the same moment is not entered again, so a small machine is covered completely.
 ///
 /// - Parameters:
-///   - initial: Where it starts, at ``Moment/start``.
+///   - initial: Where it starts, at `Moment.start`.
 ///   - inputs: What can happen.
 ///   - depth: How many edges make the longest path.
 ///   - tick: How far a step of time goes.

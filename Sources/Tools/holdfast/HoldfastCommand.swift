@@ -13,5 +13,6 @@ import ArgumentParser
 
             \(Outcome.table)
             """,
+        version: "0.1.0",
         subcommands: [ConnectCommand.self, ServeCommand.self, DemoCommand.self])
 }

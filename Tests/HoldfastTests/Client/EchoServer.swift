@@ -1,5 +1,6 @@
 import Holdfast
 import HoldfastServer
+import Testing
 
 extension WebSocketServer {
     /// Sends back every message.
@@ -36,5 +37,11 @@ extension WebSocketConnection {
     func next() async throws -> Message? {
         var iterator = messages.makeAsyncIterator()
         return try await iterator.next()
+    }
+
+    /// Takes the next message, which should be this one; nil: the end.
+    func expect(_ message: Message?, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let next = try await next()
+        #expect(next == message, sourceLocation: sourceLocation)
     }
 }

@@ -63,7 +63,10 @@ import Testing
             try await peer.answerClose(to: .client)
         } client: { url in
             try await WebSocketConnection.withConnection(to: url) { connection in
-                for _ in 1...3 { #expect(try await connection.ping() > .zero) }
+                for _ in 1...3 {
+                    let roundTrip = try await connection.ping()
+                    #expect(roundTrip > .zero)
+                }
             }
         }
     }
@@ -79,7 +82,8 @@ import Testing
             try await WebSocketConnection.withConnection(to: url) { connection in
                 try await withThrowingTaskGroup(of: Duration.self) { group in
                     for _ in 1...10 { group.addTask { try await connection.ping() } }
-                    #expect(try await group.reduce(into: 0) { count, _ in count += 1 } == 10)
+                    let count = try await group.reduce(0) { count, _ in count + 1 }
+                    #expect(count == 10)
                 }
             }
         }
@@ -97,7 +101,7 @@ import Testing
                 let error = await #expect(throws: WebSocketError.self) { try await connection.ping(timeout: .milliseconds(50)) }
                 #expect(error?.code == .timedOut)
                 try await connection.send(.text("still here"))
-                #expect(try await connection.next() == .text("still here"))
+                try await connection.expect(.text("still here"))
             }
         }
     }
@@ -122,7 +126,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [3000, 3999, 4000, 4321, 4999, 1012] as [UInt16])
+    @Test(arguments: [3000, 3999, 4000, 4321, 4999] as [UInt16])
     func `pain 11: close codes of all kinds travel both ways as they are`(code: UInt16) async throws {
         let code = CloseCode(rawValue: code)
         let (records, recorded) = AsyncStream.makeStream(of: CloseRecord.self)
@@ -130,7 +134,7 @@ import Testing
             if request.path == "/server-first" {
                 recorded.yield(await connection.close(code: code, reason: "as agreed"))
             } else {
-                try? await connection.messages.first { _ in false }
+                _ = await connection.end()
                 if let record = connection.closeRecord { recorded.yield(record) }
             }
         }
@@ -165,7 +169,7 @@ import Testing
             #expect(try await peer.answerClose(to: .client).code == .normal)
         } client: { url in
             try await WebSocketConnection.withConnection(to: url) { connection in
-                #expect(try await connection.next() == .text("still here"))
+                try await connection.expect(.text("still here"))
             }
         }
     }
@@ -184,7 +188,7 @@ import Testing
         } client: { url in
             try await WebSocketConnection.withConnection(to: url) { connection in
                 for message in [.text("Hëllo, wörld"), .binary(large + [8]), .text("")] as [Message] {
-                    #expect(try await connection.next() == message)
+                    try await connection.expect(message)
                 }
             }
         }

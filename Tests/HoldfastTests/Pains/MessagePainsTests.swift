@@ -80,7 +80,7 @@ import Testing
             try await peer.send(.close(.normal), to: .client)
         } client: { url in
             try await WebSocketConnection.withConnection(to: url, configuration: configuration) { connection in
-                #expect(try await connection.next() == .binary(Array(1...40)))
+                try await connection.expect(.binary(Array(1...40)))
             }
         }
     }
@@ -175,7 +175,7 @@ import Testing
             try await peer.answerClose(to: .client)
         } client: { url in
             try await WebSocketConnection.withConnection(to: url) { connection in
-                #expect(try await connection.next() == .binary([0] + [UInt8](repeating: 1, count: count - 2) + [2]))
+                try await connection.expect(.binary([0] + [UInt8](repeating: 1, count: count - 2) + [2]))
             }
         }
     }

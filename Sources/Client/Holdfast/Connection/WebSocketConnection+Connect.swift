@@ -7,9 +7,11 @@ extension WebSocketConnection {
     ///
     /// For code that cannot be scoped; otherwise prefer ``withConnection(to:configuration:_:)``.
     ///
-    /// - Parameter url: `ws://host:port/path?query` or `wss://…`.
+    /// - Parameters:
+    ///   - url: `ws://host:port/path?query` or `wss://…`.
+    ///   - configuration: What the connection obeys.
     /// - Throws: ``WebSocketError``: a bad URL, no route, a timeout, a TLS failure, a refusal with its status, headers and
-    ///   the first bytes of its body; ``WebSocketError/Code/cancelled`` at once if the task is cancelled.
+    ///   the first bytes of its body; ``TransportError/Code/cancelled`` at once if the task is cancelled.
     public static func connect(
         to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration()
     ) async throws(WebSocketError) -> WebSocketConnection {

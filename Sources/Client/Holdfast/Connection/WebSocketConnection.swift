@@ -12,7 +12,9 @@ public struct WebSocketConnection: Sendable {
 
     /// A connection over any transport.
     ///
-    /// - Parameter pingTimeout: How long ``ping(timeout:)`` waits unless told.
+    /// - Parameters:
+    ///   - transport: What carries the messages.
+    ///   - pingTimeout: How long ``ping(timeout:)`` waits unless told.
     public init(_ transport: any MessageTransport, pingTimeout: Duration = WebSocketTimeouts().ping) {
         (self.transport, self.pingTimeout) = (transport, pingTimeout)
     }
@@ -45,7 +47,7 @@ public struct WebSocketConnection: Sendable {
     /// Sends a message; waits while ``WebSocketLimits/sendBuffer`` is full.
     ///
     /// Returns when the message is accepted in order; it is on the wire as soon as the socket takes it. Throws
-    /// ``WebSocketError/Code/cancelled`` if the task was cancelled while waiting: then nothing of it was or will be sent.
+    /// ``TransportError/Code/cancelled`` if the task was cancelled while waiting: then nothing of it was or will be sent.
     public func send(_ message: Message) async throws(WebSocketError) {
         try await WebSocketError.wrap { () async throws(TransportError) in try await transport.send(message) }
     }
@@ -77,7 +79,7 @@ public struct WebSocketConnection: Sendable {
     /// Sends a ping and waits for its pong; returns the round trip time.
     ///
     /// - Parameter timeout: How long to wait once the ping has left; nil: ``WebSocketTimeouts/ping``.
-    /// - Throws: ``WebSocketError/Code/timedOut``; the connection lives on.
+    /// - Throws: ``TransportError/Code/timedOut``; the connection lives on.
     public func ping(timeout: Duration? = nil) async throws(WebSocketError) -> Duration {
         try await WebSocketError.wrap { () async throws(TransportError) in try await transport.ping(timeout: timeout ?? pingTimeout) }
     }
@@ -88,7 +90,9 @@ public struct WebSocketConnection: Sendable {
     /// If the task is cancelled the link is dropped at once. A code that this side
     /// may not send (RFC 6455 §7.4) is replaced by 1000.
     ///
-    /// - Parameter reason: For logs; cut to 123 bytes of UTF-8.
+    /// - Parameters:
+    ///   - code: Why; the peer gets it.
+    ///   - reason: For logs; cut to 123 bytes of UTF-8.
     @discardableResult
     public func close(code: CloseCode = .normal, reason: String = "") async -> CloseRecord {
         await transport.close(CloseFrame(code.maySend(as: transport.role) ? code : .normal, reason: reason))

@@ -61,8 +61,10 @@ public final class WebSocket: Sendable {
 
     /// Sends a message on the present connection; waits for one while there is none.
     ///
-    /// - Parameter timeout: How long to wait for a connection.
-    /// - Throws: ``WebSocketError``; ``WebSocketError/Code/timedOut`` if there was none in time, ``WebSocketError/Code/closed``
+    /// - Parameters:
+    ///   - message: What to send.
+    ///   - timeout: How long to wait for a connection.
+    /// - Throws: ``WebSocketError``; ``TransportError/Code/timedOut`` if there was none in time, ``TransportError/Code/closed``
     ///   once the socket is closed. What was accepted and not yet written when a connection is lost is not sent again.
     public func send(_ message: Message, timeout: Duration = .seconds(30)) async throws(WebSocketError) {
         try await session.connection(within: timeout).send(message)

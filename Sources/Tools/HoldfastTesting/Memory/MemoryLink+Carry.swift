@@ -1,3 +1,4 @@
+import DequeModule
 import Holdfast
 import WebSocketRuntime
 
@@ -55,15 +56,18 @@ extension MemoryLink {
             for entry in entries where !self[role].isDiscarding {
                 if let received = try self[role].assembly.receive(entry) { batch.append(received) }
             }
+            hand(&batch, to: role)
         } catch {
+            hand(&batch, to: role)
             fail(role, error)
         }
+    }
+
+    private func hand(_ batch: inout [Received], to role: Role) {
         // An end that closes reads on, and keeps nothing that its app has no room for.
-        guard !batch.isEmpty, !self[role].isPaused else { return }
-        if !self[role].ports.inbound.append(&batch) {
-            self[role].isPaused = true
-            feedHeartbeat(role, .paused)
-        }
+        guard !batch.isEmpty, !self[role].isPaused, !self[role].ports.inbound.append(&batch) else { return }
+        self[role].isPaused = true
+        feedHeartbeat(role, .paused)
     }
 
     private func deliverClose(_ frame: CloseFrame, to role: Role) {

@@ -65,6 +65,7 @@ extension MemoryLink {
     private func finish(_ role: Role, _ record: CloseRecord) {
         var error = self[role].failure ?? TransportError(ending: record)
         error?.record = record
+        self[role].failure = error
         let ports = self[role].ports
         // First, so that whoever hears of the end finds the record.
         ports.ending.settle((record, error))

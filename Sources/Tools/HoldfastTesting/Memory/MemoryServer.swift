@@ -28,7 +28,7 @@ public final class MemoryServer: Sendable {
 
     /// Opens a connection as a client, once the test has answered the attempt.
     ///
-    /// - Throws: What the attempt is refused with; ``WebSocketError/Code/cancelled`` if the task is cancelled.
+    /// - Throws: What the attempt is refused with; `TransportError.Code.cancelled` if the task is cancelled.
     public func connect() async throws(WebSocketError) -> WebSocketConnection {
         let answer = Outcome<Result<MemoryTransport, TransportError>>()
         announce.yield(Attempt(answer, pair))

@@ -2,57 +2,60 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A TCP relay on this machine that misbehaves on demand: put it between a client and a server, and cut, stall or refuse.
+/// A TCP relay on this machine that misbehaves on demand: put it between a client and a server, and cut, stall, delay or refuse.
 ///
 /// ```swift
 /// let link = try await FaultyLink.start(to: server.port)
 /// let socket = WebSocket("ws://127.0.0.1:\(link.port)/")
 /// link.cut()
 /// ```
+/// What one side sends is read no faster than the other side takes it, so the link holds little and back-pressure passes through.
 public final class FaultyLink: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
-        var isStalled = false
         var isRefusing = false
         var accepted = 0
     }
     private let listener: any Channel
     private let state: NIOLockedValueBox<State>
+    private let conditions: LinkConditions
 
     /// The port on 127.0.0.1 to connect to.
     public let port: Int
 
     /// Starts to relay to a port.
     public static func start(to port: Int, host: String = "127.0.0.1") async throws -> FaultyLink {
-        let state = NIOLockedValueBox(State())
+        let (state, conditions) = (NIOLockedValueBox(State()), LinkConditions())
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { near in
-                let isWelcome = state.withLockedValue { state in
-                    state.accepted += 1
-                    return !state.isRefusing
-                }
-                guard isWelcome else { return near.close() }
+                guard welcome(near, in: state) else { return near.close() }
                 return ClientBootstrap(group: near.eventLoop)
                     .channelOption(.autoRead, value: false)
+                    .channelOption(.allowRemoteHalfClosure, value: true)
                     .channelOption(.tcpOption(.tcp_nodelay), value: 1)
                     .connect(host: host, port: port)
                     .flatMap { far in
                         near.eventLoop.makeCompletedFuture {
-                            try near.pipeline.syncOperations.addHandler(RelayHandler(to: far))
-                            try far.pipeline.syncOperations.addHandler(RelayHandler(to: near))
-                            for channel in [near, far] { Self.keep(channel, in: state) }
+                            keep(far, in: state)
+                            do {
+                                try RelayHandler.join(near, far, conditions)
+                            } catch {
+                                far.close(promise: nil)  // The near side went away meanwhile.
+                                throw error
+                            }
                         }
                     }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        return FaultyLink(listener, state)
+        return FaultyLink(listener, state, conditions)
     }
 
-    private init(_ listener: any Channel, _ state: NIOLockedValueBox<State>) {
-        (self.listener, self.state) = (listener, state)
+    private init(_ listener: any Channel, _ state: NIOLockedValueBox<State>, _ conditions: LinkConditions) {
+        (self.listener, self.state, self.conditions) = (listener, state, conditions)
         port = listener.localAddress?.port ?? 0
     }
 
@@ -64,16 +67,26 @@ public final class FaultyLink: Sendable {
     /// How many connections were tried so far.
     public var accepted: Int { state.withLockedValue(\.accepted) }
 
-    /// Breaks every connection at once; new ones are welcome.
+    /// How long bytes take from one side to the other, each way; by default no time.
+    ///
+    /// A change counts for what is sent from then on.
+    public var latency: Duration {
+        get { conditions.latency }
+        set { conditions.latency = newValue }
+    }
+
+    /// Breaks every connection at once, what is under way is lost; new ones are welcome.
     public func cut() {
         for channel in state.withLockedValue({ Array($0.channels.values) }) { channel.close(promise: nil) }
     }
 
     /// Passes nothing on from now, in both directions, and breaks nothing: a half-open link.
-    public func stall() { setStalled(true) }
+    ///
+    /// Neither side hears of it, not even when the other goes away. New connections are taken, and stalled as well.
+    public func stall() { conditions.isStalled = true }
 
     /// Passes everything on again, and what had waited.
-    public func resume() { setStalled(false) }
+    public func resume() { conditions.isStalled = false }
 
     /// Hangs up on whoever connects from now on.
     public func refuse() { state.withLockedValue { $0.isRefusing = true } }
@@ -87,42 +100,20 @@ public final class FaultyLink: Sendable {
         cut()
     }
 
-    private func setStalled(_ isStalled: Bool) {
-        let channels = state.withLockedValue { state in
-            state.isStalled = isStalled
-            return Array(state.channels.values)
+    private static func welcome(_ channel: any Channel, in state: NIOLockedValueBox<State>) -> Bool {
+        let isWelcome = state.withLockedValue { state in
+            state.accepted += 1
+            return !state.isRefusing
         }
-        for channel in channels { channel.setOption(.autoRead, value: !isStalled).whenComplete { _ in } }
+        if isWelcome { keep(channel, in: state) }
+        return isWelcome
     }
 
     private static func keep(_ channel: any Channel, in state: NIOLockedValueBox<State>) {
         let id = ObjectIdentifier(channel)
-        let isStalled = state.withLockedValue { state in
-            state.channels[id] = channel
-            return state.isStalled
-        }
-        channel.setOption(.autoRead, value: !isStalled).whenComplete { _ in }
+        state.withLockedValue { $0.channels[id] = channel }
         channel.closeFuture.whenComplete { _ in
             state.withLockedValue { $0.channels[id] = nil }
         }
     }
-}
-
-/// Passes bytes on to the other side of a relay.
-private final class RelayHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    private let other: any Channel
-
-    init(to other: any Channel) { self.other = other }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        other.writeAndFlush(unwrapInboundIn(data), promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        other.close(promise: nil)
-        context.fireChannelInactive()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }

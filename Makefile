@@ -1,0 +1,75 @@
+# `make` lists the goals. Each sets up what it needs (on Debian, with apt) and needs no network from then on.
+
+SHELL := /bin/bash
+BIN := .build/debug
+FUZZ_SECONDS ?= 60
+# need PACKAGE…: installs Debian packages that are missing. A Mac has in its SDK what the build needs.
+ifeq ($(shell uname -s),Darwin)
+NEED := true
+else
+NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-dev "$$@"; }; need
+endif
+TALLY := scripts/tally
+
+.PHONY: help demo build test unit tool fuzz-short conformance-share interop lint format bench fuzz soak conformance sanitize clean
+# Two goals at once would only wait for each other's build.
+.NOTPARALLEL:
+
+help:
+	@echo "make GOAL, where GOAL is one of"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: ## Watch a connection survive two cuts (builds the tool first; then under 20 s)
+	@$(NEED)
+	swift run holdfast demo
+
+test: unit tool fuzz-short conformance-share interop ## All tests: unit, tool, fuzz, Autobahn (with a share of its slow cases), real peers
+
+lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
+	@$(NEED) python3
+	@scripts/lint/all.sh
+
+build: ## Everything in debug, tests and snippets included
+	@$(NEED)
+	@$(TALLY) stage build swift build --build-tests
+
+unit: build ## Unit tests, with the fuzz corpus replayed
+	@$(TALLY) suite unit swift test --skip-build --disable-xctest
+
+tool: build ## The command-line tool, run as people and scripts run it
+	@$(NEED) python3 openssl
+	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite tool scripts/test-tool.sh
+
+fuzz-short:
+	@$(NEED)
+	@$(TALLY) suite fuzz Fuzz/run.sh 5
+
+conformance-share: build
+	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite conformance Conformance/run.sh share
+
+interop: build ## Node ws, Python websockets, websocketd, nginx with TLS and Chromium
+	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop Interop/run.sh
+
+conformance: ## Autobahn, all 517 cases in both roles, with a release build (about 20 minutes)
+	@$(TALLY) suite conformance Conformance/run.sh all
+
+fuzz: ## Fuzz for FUZZ_SECONDS (60) on each target
+	@$(NEED)
+	@$(TALLY) suite fuzz Fuzz/run.sh $(FUZZ_SECONDS)
+
+soak: ## What takes long: ten minutes of fuzzing on each target, and all of Autobahn
+	@$(MAKE) fuzz FUZZ_SECONDS=600
+	@$(MAKE) conformance
+
+sanitize: ## Unit tests under Thread Sanitizer and under Address Sanitizer
+	@$(NEED)
+	@$(TALLY) suite sanitize Fuzz/sanitize.sh
+
+bench: ## Compare with Node ws, Python websockets and bare SwiftNIO
+	Benchmarks/run.sh
+
+format: ## Format all Swift sources in place
+	scripts/lint/format.sh --fix
+
+clean: ## Remove what was built and reported
+	rm -rf .build reports

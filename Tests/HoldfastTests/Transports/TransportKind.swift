@@ -1,0 +1,147 @@
+import Holdfast
+import HoldfastServer
+import HoldfastTesting
+import Testing
+
+/// The transports that the suites in this folder hold to one promise.
+enum TransportKind: CaseIterable, CustomTestStringConvertible {
+    case memory, tcp, compressedTCP
+
+    var testDescription: String {
+        switch self {
+        case .memory: "in memory"
+        case .tcp: "over TCP"
+        case .compressedTCP: "over TCP, compressed"
+        }
+    }
+
+    /// What can be done to the link between two ends.
+    struct Link: Sendable {
+        let stall, resume, cut: @Sendable () -> Void
+    }
+
+    /// Runs `body` with two connected ends, then drops whatever is left.
+    func withPair(
+        _ configuration: WebSocketConfiguration = WebSocketConfiguration(),
+        _ body: (_ client: any MessageTransport, _ server: any MessageTransport) async throws -> Void
+    ) async throws {
+        switch self {
+        case .memory:
+            let (client, server) = MemoryTransport.pair(configuration: configuration)
+            try await body(client, server)
+        case .tcp, .compressedTCP:
+            try await withServer(configuration) { running, configuration, accepted in
+                try await Self.connect(to: running.port, configuration, accepted, body)
+            }
+        }
+    }
+
+    /// Runs `body` with two connected ends and the link between them, then drops whatever is left.
+    func withLink(
+        _ configuration: WebSocketConfiguration = WebSocketConfiguration(),
+        _ body: (_ client: any MessageTransport, _ server: any MessageTransport, _ link: Link) async throws -> Void
+    ) async throws {
+        switch self {
+        case .memory:
+            let (client, server) = MemoryTransport.pair(configuration: configuration)
+            let link = Link {
+                client.stall()
+            } resume: {
+                client.resume()
+            } cut: {
+                client.cut()
+            }
+            try await body(client, server, link)
+        case .tcp, .compressedTCP:
+            try await withServer(configuration) { running, configuration, accepted in
+                let faulty = try await FaultyLink.start(to: running.port)
+                defer { faulty.cut() }
+                let link = Link {
+                    faulty.stall()
+                } resume: {
+                    faulty.resume()
+                } cut: {
+                    faulty.cut()
+                }
+                try await Self.connect(to: faulty.port, configuration, accepted) { try await body($0, $1, link) }
+            }
+        }
+    }
+
+    private typealias Accepted = AsyncStream<any MessageTransport>
+
+    private func withServer(
+        _ configuration: WebSocketConfiguration, _ body: (RunningServer, WebSocketConfiguration, Accepted) async throws -> Void
+    ) async throws {
+        var configuration = configuration
+        configuration.compression = self == .compressedTCP ? CompressionOptions() : nil
+        let (accepted, accept) = Accepted.makeStream()
+        var options = WebSocketServerConfiguration()
+        (options.limits, options.timeouts) = (configuration.limits, configuration.timeouts)
+        (options.compression, options.delivery) = (configuration.compression, configuration.delivery)
+        options.slowConsumers = .disconnect(after: configuration.timeouts.stall)
+        let server = WebSocketServer(configuration: options) { connection, _ in
+            accept.yield(connection.transport)
+            _ = await connection.transport.ended()
+        }
+        try await server.withRunning { try await body($0, configuration, accepted) }
+    }
+
+    private static func connect(
+        to port: Int, _ configuration: WebSocketConfiguration, _ accepted: Accepted,
+        _ body: (any MessageTransport, any MessageTransport) async throws -> Void
+    ) async throws {
+        let client = try await WebSocketConnection.connect(to: "ws://127.0.0.1:\(port)/", configuration: configuration).transport
+        defer { client.abort() }
+        var peers = accepted.makeAsyncIterator()
+        let peer = try #require(await peers.next())
+        defer { peer.abort() }
+        try await body(client, peer)
+    }
+
+    /// Bytes that may lie between a sender and one who takes nothing, beside both ends' own buffers: what the system's sockets hold.
+    var slack: Int { self == .memory ? 0 : 24 << 20 }
+}
+
+extension MessageTransport {
+    /// Takes the next message, which must be whole.
+    func message() async throws -> Message? {
+        switch try await receive() {
+        case .message(let message): return message
+        case nil: return nil
+        case .chunk(let chunk): throw UnexpectedChunk(chunk: chunk)
+        }
+    }
+
+    /// Sends messages until that fails, at most so many; tells how many were accepted, and the failure.
+    func flood(_ limit: Int, _ message: (Int) -> Message) async -> (count: Int, TransportError.Code?) {
+        for number in 0..<limit {
+            do throws(TransportError) { try await send(message(number)) } catch { return (number, error.code) }
+        }
+        return (limit, nil)
+    }
+}
+
+struct UnexpectedChunk: Error { let chunk: MessageChunk }
+
+/// 64 KiB that do not compress, beginning with a number.
+func block(_ number: Int) -> Message {
+    var bytes = noise
+    (bytes[0], bytes[1]) = (UInt8(number >> 8 & 255), UInt8(number & 255))
+    return .binary(bytes)
+}
+
+private let noise: [UInt8] = {
+    var random = SeededGenerator(seed: 1)
+    return (0..<65_536).map { _ in .random(in: .min ... .max, using: &random) }
+}()
+
+/// How a wait ended, without what a test does not look at.
+func failure(_ body: () async throws -> Void) async -> TransportError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? TransportError)?.code
+    }
+}

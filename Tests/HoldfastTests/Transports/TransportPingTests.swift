@@ -1,0 +1,88 @@
+import Holdfast
+import HoldfastTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct TransportPingTests {
+    @Test(arguments: TransportKind.allCases)
+    func `a ping comes back, from either end, also when many are out`(_ kind: TransportKind) async throws {
+        try await kind.withPair { client, server in
+            #expect(try await client.ping(timeout: .seconds(20)) >= .zero)
+            try await withThrowingTaskGroup(of: Duration.self) { group in
+                for _ in 0..<20 {
+                    group.addTask { try await client.ping(timeout: .seconds(20)) }
+                    group.addTask { try await server.ping(timeout: .seconds(20)) }
+                }
+                for try await roundTrip in group { #expect(roundTrip >= .zero && roundTrip < .seconds(20)) }
+            }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `pain 8: a pong never waits for the app`(_ kind: TransportKind) async throws {
+        try await kind.withPair { client, server in
+            for number in 0..<3 { try await client.send(block(number)) }
+            _ = try await client.ping(timeout: .seconds(20))  // Nobody has taken a message.
+            for number in 0..<3 { #expect(try await server.message() == block(number)) }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `pain 9: a ping that is cancelled resumes once, and the connection lives on`(_ kind: TransportKind) async throws {
+        try await kind.withLink { client, server, link in
+            link.stall()
+            let pinging = Task { try await client.ping(timeout: .seconds(20)) }
+            pinging.cancel()
+            #expect(await failure { _ = try await pinging.value } == .cancelled)
+            link.resume()
+            _ = try await client.ping(timeout: .seconds(20))
+            #expect(client.closeRecord == nil)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `a ping without a pong times out, and the connection lives on`(_ kind: TransportKind) async throws {
+        try await kind.withLink { client, server, link in
+            link.stall()
+            #expect(await failure { _ = try await client.ping(timeout: .milliseconds(50)) } == .timedOut)
+            link.resume()
+            _ = try await client.ping(timeout: .seconds(20))
+            try await client.send(.text("alive"))
+            #expect(try await server.message() == .text("alive"))
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `a link that goes silent is noticed by the heartbeat`(_ kind: TransportKind) async throws {
+        var configuration = WebSocketConfiguration()
+        (configuration.timeouts.pingInterval, configuration.timeouts.ping) = (.milliseconds(100), .milliseconds(100))
+        try await kind.withLink(configuration) { client, server, link in
+            link.stall()
+            for end in [client, server] {
+                guard case .failure(let error) = await end.ended() else { throw CancellationError() }
+                #expect(error.code == .unresponsive && error.record?.isClean == false)
+            }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `pings and pongs pass a message that is sent in pieces`(_ kind: TransportKind) async throws {
+        try await kind.withPair { client, server in
+            let ticket = try await client.beginMessage()
+            try await client.send(MessageChunk(kind: .text, bytes: Array("a".utf8), isLast: false), of: ticket)
+            _ = try await client.ping(timeout: .seconds(20))
+            _ = try await server.ping(timeout: .seconds(20))
+            try await client.send(MessageChunk(kind: .text, bytes: Array("b".utf8), isLast: true), of: ticket)
+            #expect(try await server.message() == .text("ab"))
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `no ping waits for a connection that has ended`(_ kind: TransportKind) async throws {
+        try await kind.withPair { client, server in
+            _ = await client.close(CloseFrame(.normal))
+            #expect(await failure { _ = try await client.ping(timeout: .seconds(20)) } != nil)
+            _ = await server.ended()
+            #expect(await failure { _ = try await server.ping(timeout: .seconds(20)) } != nil)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Holdfast
+import HoldfastTesting
+import Testing
+
+/// What happens when one side does not keep up.
+@Suite(.timeLimit(.minutes(1))) struct TransportPressureTests {
+    @Test(arguments: TransportKind.allCases)
+    func `send waits for a peer that takes nothing; one that stays so is given up`(_ kind: TransportKind) async throws {
+        var configuration = WebSocketConfiguration()
+        configuration.timeouts.stall = .milliseconds(200)
+        try await kind.withPair(configuration) { client, server in
+            let (count, code) = await client.flood(2000, block)
+            #expect(code == .stalled)
+            #expect(count * 65_536 <= 256 * 1024 + 64 * 1024 + 3 * 65_536 + kind.slack)
+            guard case .failure(let error) = await client.ended() else { throw CancellationError() }
+            #expect(error.code == .stalled && error.record?.isClean == false)
+        }
+    }
+
+    @Test func `small messages in memory are bounded as well`() async throws {
+        var configuration = WebSocketConfiguration()
+        (configuration.limits.receiveBuffer, configuration.limits.sendBuffer) = (4096, 4096)
+        configuration.timeouts.stall = .milliseconds(200)
+        try await TransportKind.memory.withPair(configuration) { client, server in
+            let (count, code) = await client.flood(2000) { _ in .text("") }
+            #expect(code == .stalled)
+            #expect(count >= 128 && count <= 4096 / 64 + 2 * 4096 / 32 + 4)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `whoever waited goes on once the peer takes`(_ kind: TransportKind) async throws {
+        try await kind.withPair { client, server in
+            let sending = Task { await client.flood(600, block) }  // More than both ends and the system can hold.
+            for number in 0..<600 {
+                let message = try await server.message()
+                #expect(message == block(number))
+            }
+            #expect(await sending.value.count == 600)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `a send cancelled while it waits is withdrawn, and nothing else is`(_ kind: TransportKind) async throws {
+        try await kind.withPair { client, server in
+            // A cancelled send ends where it has to wait, which comes soon when nobody takes anything.
+            let sending = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await client.flood(2000, block)
+            }
+            let (count, code) = await sending.value
+            #expect(code == .cancelled)
+            let next = Task { try await client.send(.text("next")) }
+            for number in 0..<count { #expect(try await server.message() == block(number)) }
+            #expect(try await server.message() == .text("next"))
+            try await next.value
+            #expect(client.closeRecord == nil)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `offer says false where send would wait`(_ kind: TransportKind) async throws {
+        try await kind.withPair { client, server in
+            var count = 0
+            while count < 2000, try client.offer(block(count)) { count += 1 }
+            #expect(count < 2000)
+            for number in 0..<count { #expect(try await server.message() == block(number)) }
+            try await client.send(.text("next"))
+            #expect(try await server.message() == .text("next"))
+        }
+    }
+
+    /// 4 messages fill the batch of a read burst, so that what follows them in the same burst is left behind.
+    @Test(arguments: TransportKind.allCases)
+    func `nothing is left behind when one read brings more than the buffer holds`(_ kind: TransportKind) async throws {
+        var configuration = WebSocketConfiguration()
+        configuration.limits.receiveBuffer = 1000
+        try await kind.withPair(configuration) { client, server in
+            let sending = Task { for number in 0..<400 { try await client.send(.text("\(number)" + String(repeating: ".", count: 900))) } }
+            for number in 0..<400 {
+                guard case .text(let text)? = try await server.message() else { throw CancellationError() }
+                #expect(text.hasPrefix("\(number)."))
+            }
+            try await sending.value
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `messages of the largest size follow each other`(_ kind: TransportKind) async throws {
+        try await kind.withPair { client, server in
+            let sending = Task {
+                for number in 0..<24 { try await client.send(.binary(Array(repeating: UInt8(number), count: 1 << 20))) }
+            }
+            for number in 0..<24 {
+                guard case .binary(let bytes)? = try await server.message() else { throw CancellationError() }
+                #expect(bytes.count == 1 << 20 && bytes.first == UInt8(number))
+            }
+            try await sending.value
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import NIOConcurrencyHelpers
+import WebSocketCore
+import WebSocketRuntime
+
+/// Starts a task on this actor, and returns once it has run to its first suspension.
+///
+/// An actor runs its jobs in order, and a queue's functions stay on their caller's actor: nothing here is left to chance.
+@MainActor
+func started<Success: Sendable>(_ body: @escaping @MainActor () async -> Success) async -> Task<Success, Never> {
+    let task = Task { await body() }
+    await Task.yield()
+    return task
+}
+
+/// The outcome of a wait, so that a test can look at it.
+func outcome<Success>(_ body: () async throws(TransportError) -> Success) async -> Result<Success, TransportError.Code> {
+    do throws(TransportError) { return .success(try await body()) } catch { return .failure(error.code) }
+}
+
+extension TransportError.Code: Error {}
+
+/// Counts calls from any thread.
+final class Tally: Sendable {
+    private let box = NIOLockedValueBox(0)
+    var count: Int { box.withLockedValue(\.self) }
+    @discardableResult func add(_ number: Int = 1) -> Int {
+        box.withLockedValue {
+            $0 += number
+            return $0
+        }
+    }
+}
+
+/// Text and binary by turns, so that both kinds meet.
+func numbered(_ number: Int) -> Message { number.isMultiple(of: 2) ? .text("\(number)") : .binary(Array("\(number)".utf8)) }
+
+extension Message {
+    /// What ``numbered(_:)`` was told.
+    var number: Int? {
+        switch self {
+        case .text(let text): Int(text)
+        case .binary(let bytes): Int(String(decoding: bytes, as: UTF8.self))
+        }
+    }
+}
+
+extension Received {
+    var number: Int? { if case .message(let message) = self { message.number } else { nil } }
+}

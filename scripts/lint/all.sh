@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Every check of `make lint`, one line each; goes on after a failure. Needs an up-to-date debug build.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+status=0
+check() { scripts/tally check "$@" || status=1; }
+
+check format scripts/lint/format.sh
+check purity scripts/lint/purity.py
+check purity-gate scripts/lint/purity.py --self-test
+check dependencies bash -o pipefail -c 'swift package dump-package | scripts/lint/dependencies.py'
+check markdown scripts/lint/markdown.py
+check snippets scripts/lint/snippets.sh
+check docs scripts/lint/docs.sh
+check apple scripts/apple-check/check.sh
+check apple-canary scripts/apple-check/check.sh --canary
+exit $status

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# swift-format in strict mode over everything, after a look whether it still sees a declaration without documentation.
+#
+#   scripts/lint/format.sh [--fix]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+places=()
+for place in Package.swift Sources Tests Interop Benchmarks Fuzz Snippets; do
+    [ ! -e "$place" ] || places+=("$place")
+done
+if [ "${1:-}" = --fix ]; then
+    exec swift format format --in-place --recursive --parallel --configuration .swift-format "${places[@]}"
+fi
+canary=$(echo 'public struct Canary {}' | swift format lint --strict --configuration .swift-format - 2>&1 || true)
+if [[ $canary != *AllPublicDeclarationsHaveDocumentation* ]]; then
+    echo "swift-format did not see a public declaration without documentation"
+    exit 1
+fi
+swift format lint --strict --recursive --parallel --configuration .swift-format "${places[@]}"

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Every snippet was built, and those that need no server of somebody else's run to their end.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=$(swift build --show-bin-path)
+status=0
+for snippet in Snippets/*.swift; do
+    name=$(basename "$snippet" .swift)
+    [ -x "$build/$name" ] || { echo "$snippet was not built"; status=1; }
+done
+for name in ManualTime CutLink; do
+    timeout 20 "$build/$name" | tee /dev/stderr | grep -q '^closed' || { echo "Snippets/$name.swift did not end as it should"; status=1; }
+done
+exit $status
