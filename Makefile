@@ -34,7 +34,7 @@ build: ## Everything in debug, tests and snippets included
 	@$(TALLY) stage build swift build --build-tests
 
 unit: build ## Unit tests, with the fuzz corpus replayed
-	@$(TALLY) suite unit swift test --skip-build --disable-xctest
+	@$(TALLY) suite unit swift test --skip-build --disable-xctest --no-parallel
 
 tool: build ## The command-line tool, run as people and scripts run it
 	@$(NEED) python3 openssl

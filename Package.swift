@@ -16,6 +16,7 @@ let pure = strict + [.strictMemorySafety()]
 
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let deques = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
@@ -96,6 +97,12 @@ let package = Package(
         .executableTarget(name: "HoldfastPeer", dependencies: ["Holdfast", "HoldfastServer"], path: "Interop/Peer", swiftSettings: strict),
         .executableTarget(name: "NIOEcho", dependencies: [nioCore, nioPosix], path: "Benchmarks/NIOEcho", swiftSettings: strict),
 
+        // What libFuzzer runs; tests replay its corpus.
+        .target(
+            name: "FuzzTargets", dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime"], path: "Fuzz/Targets",
+            swiftSettings: strict),
+        .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "MachineCore"], swiftSettings: strict),
+
         .testTarget(name: "MachineCoreTests", dependencies: ["MachineCore"], swiftSettings: strict),
         .testTarget(name: "WebSocketCoreTests", dependencies: ["MachineCore", "WebSocketCore", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(
@@ -107,7 +114,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastTestingTests",
-            dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting", nioCore, nioPosix],
+            dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting", nioCore, nioPosix, nioEmbedded],
             swiftSettings: strict),
         // Peers that misbehave, for the two targets below.
         .target(

@@ -13,8 +13,10 @@ cd "$(dirname "$0")/.."
 build=.build/fuzz
 fuzzer=$PWD/$build/fuzzer
 export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:${ASAN_OPTIONS:-}
-# libFuzzer reports crashes itself.
+# libFuzzer reports crashes itself. Swift's backtraces read all memory, at which AddressSanitizer stops them.
 export SWIFT_BACKTRACE=enable=no
+# Names functions in libFuzzer's backtraces.
+PATH=$PATH:$(dirname "$(readlink -f "$(command -v swiftc)")")
 
 compile() {  # module, folder
     local module=$1 folder=$2 sources=() file
@@ -46,11 +48,10 @@ build() {
 
 targets() { if (($# > 0)); then printf '%s\n' "$@"; else ls Fuzz/Corpus; fi }
 
-reproduce() {
+reproduce() {  # target, files
     local target=$1
     shift
-    HOLDFAST_FUZZ_TARGET=$target SWIFT_BACKTRACE=enable=yes ASAN_OPTIONS=$ASAN_OPTIONS:handle_segv=0:handle_sigill=0 \
-        "$fuzzer" -handle_ill=0 -handle_segv=0 -handle_trap=0 -timeout=5 "$@"
+    HOLDFAST_FUZZ_TARGET=$target "$fuzzer" -timeout=5 "$@"
 }
 
 fuzz() {  # seconds, target
@@ -65,7 +66,7 @@ fuzz() {  # seconds, target
         return 0
     fi
     echo "FAILED  $target"
-    grep -E 'Fatal error|ERROR|SUMMARY|DEADLYSIGNAL|==.*Sanitizer' "$log" | head -n 5 | sed 's/^/        /'
+    grep -E 'Fatal error|ERROR|No such file|SUMMARY|DEADLYSIGNAL|==.*Sanitizer' "$log" | head -n 5 | sed 's/^/        /'
     for file in "$findings"/*; do
         [[ -f $file ]] && echo "        Fuzz/run.sh --reproduce $target $file"
     done

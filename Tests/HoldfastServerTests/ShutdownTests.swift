@@ -4,127 +4,142 @@ import ScriptedPeers
 import ServiceLifecycle
 import Testing
 
-/// How handlers, connections and the server end.
-@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
-    struct Failed: Error {}
+extension SocketTests {
+    /// How handlers, connections and the server end.
+    @Suite struct ShutdownTests {
+        struct Failed: Error {}
 
-    @Test func `a handler that returns closes with 1000, one that throws with 1011`() async throws {
-        let server = WebSocketServer { _, request in
-            if request.path == "/bad" { throw Failed() }
-        }
-        try await server.withRunning { server in
-            for (path, code) in [("/good", CloseCode.normal), ("/bad", .internalError)] {
-                let peer = try await ScriptedPeer.open(server, path)
-                #expect(try await peer.answerClose(to: .server) == CloseFrame(code))
+        @Test func `a handler that returns closes with 1000, one that throws with 1011`() async throws {
+            let server = WebSocketServer { _, request in
+                if request.path == "/bad" { throw Failed() }
+            }
+            try await server.withRunning { server in
+                for (path, code) in [("/good", CloseCode.normal), ("/bad", .internalError)] {
+                    let peer = try await ScriptedPeer.open(server, path)
+                    #expect(try await peer.answerClose(to: .server) == CloseFrame(code))
+                }
             }
         }
-    }
 
-    @Test func `what a handler sent leaves before its close frame`() async throws {
-        let server = WebSocketServer { connection, _ in
-            for number in 1...3 { try await connection.send(.text("\(number)")) }
-            throw Failed()
+        @Test func `what a handler sent leaves before its close frame`() async throws {
+            let server = WebSocketServer { connection, _ in
+                for number in 1...3 { try await connection.send(.text("\(number)")) }
+                throw Failed()
+            }
+            try await server.withRunning { server in
+                let peer = try await ScriptedPeer.open(server)
+                for number in 1...3 { #expect(try await peer.readFrame() == .text("\(number)")) }
+                #expect(try await peer.answerClose(to: .server).code == .internalError)
+            }
         }
-        try await server.withRunning { server in
-            let peer = try await ScriptedPeer.open(server)
-            for number in 1...3 { #expect(try await peer.readFrame() == .text("\(number)")) }
-            #expect(try await peer.answerClose(to: .server).code == .internalError)
-        }
-    }
 
-    @Test func `a graceful shutdown says 1001 to every client, and waits for handlers`() async throws {
-        let (ends, ended) = AsyncStream.makeStream(of: Void.self)
-        let server = WebSocketServer { connection, _ in
-            for try await _ in connection.messages {}
-            await Task.yield()
-            ended.yield()
+        @Test func `a graceful shutdown says 1001 to every client, and waits for handlers`() async throws {
+            let (starts, started) = AsyncStream.makeStream(of: Void.self)
+            let (ends, ended) = AsyncStream.makeStream(of: Void.self)
+            let server = WebSocketServer { connection, _ in
+                started.yield()
+                for try await _ in connection.messages {}
+                await Task.yield()
+                ended.yield()
+            }
+            let connections = try await server.withRunning { server in
+                var (connections, start) = ([] as [WebSocketConnection], starts.makeAsyncIterator())
+                for _ in 1...3 {
+                    connections.append(try await WebSocketConnection.connect(to: server.url()))
+                    await start.next()
+                }
+                return connections
+            }
+            ended.finish()
+            #expect(await ends.reduce(0) { count, _ in count + 1 } == 3)
+            for connection in connections {
+                for try await _ in connection.messages {}
+                #expect(connection.closeRecord?.received == CloseFrame(.goingAway, reason: "the server shuts down"))
+                #expect(connection.closeRecord?.closedFirst == .remote)
+            }
         }
-        let connections = try await server.withRunning { server in
-            var connections: [WebSocketConnection] = []
-            for _ in 1...3 { connections.append(try await WebSocketConnection.connect(to: server.url())) }
-            return connections
-        }
-        ended.finish()
-        #expect(await ends.reduce(0) { count, _ in count + 1 } == 3)
-        for connection in connections {
-            for try await _ in connection.messages {}
-            #expect(connection.closeRecord?.received == CloseFrame(.goingAway, reason: "the server shuts down"))
-            #expect(connection.closeRecord?.closedFirst == .remote)
-        }
-    }
 
-    @Test func `a client that never answers the goodbye is dropped when the grace is over`() async throws {
-        let configuration = WebSocketServerConfiguration.with {
-            ($0.timeouts.close, $0.shutdownGrace) = (.seconds(3600), .milliseconds(100))
+        @Test func `a client that never answers the goodbye is dropped when the grace is over`() async throws {
+            let configuration = WebSocketServerConfiguration.with {
+                ($0.timeouts.close, $0.shutdownGrace) = (.seconds(3600), .milliseconds(100))
+            }
+            let server = WebSocketServer(configuration: configuration) { connection, _ in
+                try await connection.send(.text("welcome"))
+                for try await _ in connection.messages {}
+            }
+            let peer = try await server.withRunning { server in
+                let peer = try await ScriptedPeer.open(server)
+                #expect(try await peer.readFrame() == .text("welcome"))
+                return peer
+            }
+            #expect(try await peer.readClose().code == .goingAway)
+            #expect(await peer.readToEnd().isEmpty)
         }
-        let server = WebSocketServer(configuration: configuration) { connection, _ in for try await _ in connection.messages {} }
-        let peer = try await server.withRunning { server in try await ScriptedPeer.open(server) }
-        #expect(try await peer.readClose().code == .goingAway)
-        #expect(await peer.readToEnd().isEmpty)
-    }
 
-    @Test func `a client that is still shaking hands is dropped`() async throws {
-        let configuration = WebSocketServerConfiguration.with { $0.timeouts.handshake = .seconds(3600) }
-        let server = WebSocketServer(configuration: configuration) { _, _ in }
-        let peer = try await server.withRunning { server in
-            let peer = try await ScriptedPeer.connect(to: server.port)
-            try await peer.send("GET / HT")
-            return peer
+        @Test func `a client that is still shaking hands is dropped`() async throws {
+            let configuration = WebSocketServerConfiguration.with { $0.timeouts.handshake = .seconds(3600) }
+            let server = WebSocketServer(configuration: configuration) { _, _ in }
+            let peer = try await server.withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port)
+                try await peer.send("GET / HT")
+                return peer
+            }
+            #expect(await peer.readToEnd().isEmpty)
         }
-        #expect(await peer.readToEnd().isEmpty)
-    }
 
-    @Test func `after the shutdown nobody listens`() async throws {
-        let url = try await WebSocketServer.echo().withRunning { $0.url() }
-        let error = await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: url) }
-        #expect(error?.code == .unreachable)
-    }
-
-    @Test func `a server that is cancelled drops its clients`() async throws {
-        let (servers, listening) = AsyncStream.makeStream(of: RunningServer.self)
-        let running = Task { try await WebSocketServer.echo().run { listening.yield($0) } }
-        for await server in servers {
-            let peer = try await ScriptedPeer.open(server)
-            running.cancel()
-            _ = await peer.readToEnd()
-            break
+        @Test func `after the shutdown nobody listens`() async throws {
+            let url = try await WebSocketServer.echo().withRunning { $0.url() }
+            await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: url) }
         }
-        await #expect(throws: CancellationError.self) { try await running.value }
-    }
 
-    @Test func `a server ends with its service group`() async throws {
-        let (servers, listening) = AsyncStream.makeStream(of: RunningServer.self)
-        let (closings, closed) = AsyncStream.makeStream(of: CloseFrame.self)
-        let group = ServiceGroup(services: [Announcing(server: .echo(), listening: listening)])
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await group.run() }
+        @Test func `a server that is cancelled drops its clients`() async throws {
+            let (servers, listening) = AsyncStream.makeStream(of: RunningServer.self)
+            let running = Task { try await WebSocketServer.echo().run { listening.yield($0) } }
             for await server in servers {
                 let peer = try await ScriptedPeer.open(server)
-                tasks.addTask { closed.yield(try await peer.answerClose(to: .server)) }
+                running.cancel()
+                _ = await peer.readToEnd()
                 break
             }
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
+            await #expect(throws: CancellationError.self) { try await running.value }
         }
-        closed.finish()
-        #expect(await closings.first { _ in true }?.code == .goingAway)
-    }
 
-    /// A server that tells where it listens.
-    private struct Announcing: Service {
-        let server: WebSocketServer
-        let listening: AsyncStream<RunningServer>.Continuation
-
-        func run() async throws { try await server.run { listening.yield($0) } }
-    }
-
-    @Test func `an address that is taken is an error`() async throws {
-        try await WebSocketServer.echo().withRunning { server in
-            let error = await #expect(throws: WebSocketError.self) {
-                try await WebSocketServer.echo { $0.port = server.port }.withRunning { _ in }
+        @Test func `a server ends with its service group`() async throws {
+            let (servers, listening) = AsyncStream.makeStream(of: RunningServer.self)
+            let (closings, closed) = AsyncStream.makeStream(of: CloseFrame.self)
+            let group = ServiceGroup(services: [Announcing(server: .echo(), listening: listening)])
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await group.run() }
+                for await server in servers {
+                    let peer = try await ScriptedPeer.open(server)
+                    try await peer.send(.text("hello"), to: .server)
+                    #expect(try await peer.readFrame() == .text("hello"))
+                    tasks.addTask { closed.yield(try await peer.answerClose(to: .server)) }
+                    break
+                }
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
             }
-            #expect(error?.code == .unreachable)
-            #expect(error?.description.contains("127.0.0.1:\(server.port)") == true)
+            closed.finish()
+            #expect(await closings.first { _ in true }?.code == .goingAway)
+        }
+
+        /// A server that tells where it listens.
+        private struct Announcing: Service {
+            let server: WebSocketServer
+            let listening: AsyncStream<RunningServer>.Continuation
+
+            func run() async throws { try await server.run { listening.yield($0) } }
+        }
+
+        @Test func `an address that is taken is an error`() async throws {
+            try await WebSocketServer.echo().withRunning { server in
+                let error = await #expect(throws: WebSocketError.self) {
+                    try await WebSocketServer.echo { $0.port = server.port }.withRunning { _ in }
+                }
+                #expect(error?.code == .unreachable)
+                #expect(error?.description.contains("127.0.0.1:\(server.port)") == true)
+            }
         }
     }
 }

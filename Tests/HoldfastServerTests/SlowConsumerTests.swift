@@ -3,77 +3,97 @@ import HoldfastServer
 import ScriptedPeers
 import Testing
 
-/// Clients that do not keep up.
-@Suite(.timeLimit(.minutes(1))) struct SlowConsumerTests {
-    private func flooding(_ policy: SlowConsumerPolicy, told: AsyncStream<WebSocketError>.Continuation) -> WebSocketServer {
-        let configuration = WebSocketServerConfiguration.with { ($0.slowConsumers, $0.timeouts.pingInterval) = (policy, nil) }
-        return WebSocketServer(configuration: configuration) { connection, _ in
-            do throws(WebSocketError) {
-                while true { try await connection.send(.binary([UInt8](repeating: 0, count: 1 << 20))) }
-            } catch {
-                told.yield(error)
+extension SocketTests {
+    /// Clients that do not keep up.
+    @Suite struct SlowConsumerTests {
+        private func flooding(_ policy: SlowConsumerPolicy, told: AsyncStream<WebSocketError>.Continuation) -> WebSocketServer {
+            let configuration = WebSocketServerConfiguration.with { ($0.slowConsumers, $0.timeouts.pingInterval) = (policy, nil) }
+            return WebSocketServer(configuration: configuration) { connection, _ in
+                do throws(WebSocketError) {
+                    while true { try await connection.send(.binary([UInt8](repeating: 0, count: 1 << 20))) }
+                } catch {
+                    told.yield(error)
+                }
             }
         }
-    }
 
-    @Test func `a client that reads nothing is dropped, and its handler told`() async throws {
-        let (errors, told) = AsyncStream.makeStream(of: WebSocketError.self)
-        try await flooding(.disconnect(after: .milliseconds(200)), told: told).withRunning { server in
-            let peer = try await ScriptedPeer.open(server)
-            try await peer.stopReading()
-            for await error in errors {
-                #expect(error.code == .stalled)
-                break
+        @Test func `a client that reads nothing is dropped, and its handler told`() async throws {
+            let (errors, told) = AsyncStream.makeStream(of: WebSocketError.self)
+            try await flooding(.disconnect(after: .milliseconds(200)), told: told).withRunning { server in
+                let peer = try await ScriptedPeer.open(server)
+                try await peer.stopReading()
+                for await error in errors {
+                    #expect(error.code == .stalled)
+                    break
+                }
             }
         }
-    }
 
-    @Test func `a client that reads slowly is not one that reads nothing`() async throws {
-        let size = 48 << 20
-        let configuration = WebSocketServerConfiguration.with {
-            ($0.slowConsumers, $0.timeouts.pingInterval) = (.disconnect(after: .milliseconds(500)), nil)
-            $0.compression = nil
-        }
-        let server = WebSocketServer(configuration: configuration) { connection, _ in
-            // One frame, which the system takes bit by bit.
-            try await connection.send(.binary([UInt8](repeating: 5, count: size)))
-        }
-        try await server.withRunning { server in
-            let peer = try await ScriptedPeer.open(server)
-            try await peer.stopReading()
-            // Takes little by little, for three times as long as one may who takes nothing.
-            let clock = ContinuousClock()
-            let begin = clock.now
-            while clock.now - begin < .milliseconds(1500) {
-                try await peer.readOnce()
-                try await Task.sleep(for: .milliseconds(20))
+        @Test func `a client that reads slowly is not one that reads nothing`() async throws {
+            let size = 48 << 20
+            let configuration = WebSocketServerConfiguration.with {
+                ($0.slowConsumers, $0.timeouts.pingInterval) = (.disconnect(after: .seconds(1)), nil)
+                $0.compression = nil
             }
-            try await peer.startReading()
-            #expect(try await peer.readFrame().payload.count == size)
-            #expect(try await peer.answerClose(to: .server).code == .normal)
+            let server = WebSocketServer(configuration: configuration) { connection, _ in
+                // One frame, which the system takes bit by bit.
+                try await connection.send(.binary([UInt8](repeating: 5, count: size)))
+            }
+            try await server.withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port, buffer: 256 << 10)
+                #expect(try await peer.upgrade().status == 101)
+                try await peer.stopReading()
+                // Takes little by little, for twice as long as one may who takes nothing.
+                for _ in 1...20 {
+                    try await peer.take(atLeast: 1 << 20)
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+                try await peer.startReading()
+                #expect(try await peer.readFrame().payload.count == size)
+                #expect(try await peer.answerClose(to: .server).code == .normal)
+            }
         }
-    }
 
-    @Test func `with the policy to wait, the handler waits until the client reads`() async throws {
-        let (sends, sent) = AsyncStream.makeStream(of: Int.self)
-        let configuration = WebSocketServerConfiguration.with { ($0.slowConsumers, $0.compression) = (.wait, nil) }
-        let (size, count) = (1 << 20, 40)
-        let server = WebSocketServer(configuration: configuration) { connection, _ in
-            while try connection.offer(.binary([UInt8](repeating: 0, count: size))) { await Task.yield() }
-            sent.yield(0)
-            for number in 1...count {
-                try await connection.send(.binary([UInt8](repeating: UInt8(number), count: size)))
-                sent.yield(number)
+        @Test func `a client that is silent and answers no ping is dropped`() async throws {
+            let (errors, told) = AsyncStream.makeStream(of: WebSocketError.self)
+            let configuration = WebSocketServerConfiguration.with {
+                ($0.timeouts.pingInterval, $0.timeouts.ping) = (.milliseconds(20), .milliseconds(100))
+            }
+            let server = WebSocketServer(configuration: configuration) { connection, _ in
+                do throws(WebSocketError) { for try await _ in connection.messages {} } catch { told.yield(error) }
+            }
+            try await server.withRunning { server in
+                let peer = try await ScriptedPeer.open(server)
+                #expect(try await peer.readFrame().opcode == .ping)
+                #expect(await peer.readToEnd().isEmpty)
+                for await error in errors {
+                    #expect(error.code == .unresponsive)
+                    break
+                }
             }
         }
-        try await server.withRunning { server in
-            let peer = try await ScriptedPeer.open(server)
-            try await peer.stopReading()
-            var progress = sends.makeAsyncIterator()
-            #expect(await progress.next() == 0)
-            try await peer.startReading()
-            while let last = try await peer.readFrame().payload.last, last != UInt8(count) {}
-            #expect(try await peer.answerClose(to: .server).code == .normal)
+
+        @Test func `with the policy to wait, the handler waits until the client reads`() async throws {
+            let (sends, sent) = AsyncStream.makeStream(of: Int.self)
+            let configuration = WebSocketServerConfiguration.with { ($0.slowConsumers, $0.compression) = (.wait, nil) }
+            let (size, count) = (1 << 20, 40)
+            let server = WebSocketServer(configuration: configuration) { connection, _ in
+                while try connection.offer(.binary([UInt8](repeating: 0, count: size))) { await Task.yield() }
+                sent.yield(0)
+                for number in 1...count {
+                    try await connection.send(.binary([UInt8](repeating: UInt8(number), count: size)))
+                    sent.yield(number)
+                }
+            }
+            try await server.withRunning { server in
+                let peer = try await ScriptedPeer.open(server)
+                try await peer.stopReading()
+                var progress = sends.makeAsyncIterator()
+                #expect(await progress.next() == 0)
+                try await peer.startReading()
+                while let last = try await peer.readFrame().payload.last, last != UInt8(count) {}
+                #expect(try await peer.answerClose(to: .server).code == .normal)
+            }
         }
     }
 }

@@ -3,51 +3,53 @@ import HoldfastServer
 import ScriptedPeers
 import Testing
 
-/// Messages larger than anyone wants to hold.
-@Suite(.timeLimit(.minutes(1))) struct StreamingTests {
-    static let size = 64 << 20
-    static let pieceSize = 64 << 10
+extension SocketTests {
+    /// Messages larger than anyone wants to hold.
+    @Suite struct StreamingTests {
+        static let size = 64 << 20
+        static let pieceSize = 64 << 10
 
-    @Test func `64 MiB pass both ways and are never held whole`() async {
-        // In a process of its own, for its memory is measured.
-        await #expect(processExitsWith: .success) { try await Self.pass(compression: nil) }
-    }
-
-    @Test func `64 MiB pass both ways compressed and are never held whole`() async {
-        await #expect(processExitsWith: .success) { try await Self.pass(compression: CompressionOptions()) }
-    }
-
-    struct Mistake: Error {
-        let text: String
-    }
-
-    /// Streams a message to a server that streams it back.
-    private static func pass(compression: CompressionOptions?) async throws {
-        let configuration = WebSocketServerConfiguration.with {
-            ($0.delivery, $0.limits.message, $0.limits.frame, $0.compression) = (.chunks, size, size, compression)
+        @Test func `64 MiB pass both ways and are never held whole`() async {
+            // In a process of its own, for its memory is measured.
+            await #expect(processExitsWith: .success) { try await Self.pass(compression: nil) }
         }
-        let server = WebSocketServer(configuration: configuration) { connection, _ in
-            try await connection.send(.binary, pieces: OneMessage(connection.chunks))
+
+        @Test func `64 MiB pass both ways compressed and are never held whole`() async {
+            await #expect(processExitsWith: .success) { try await Self.pass(compression: CompressionOptions()) }
         }
-        try await server.withRunning { server in
-            var configuration = WebSocketConfiguration()
-            (configuration.delivery, configuration.limits.message, configuration.compression) = (.chunks, size, compression)
-            try await WebSocketConnection.withConnection(to: server.url(), configuration: configuration) { connection in
-                guard (connection.compression != nil) == (compression != nil) else { throw Mistake(text: "compression") }
-                let start = residentMemory()
-                async let sending: Void = connection.send(.binary, pieces: Numbers(count: size / pieceSize))
-                var (received, most) = (0, 0)
-                for try await chunk in connection.chunks {
-                    for byte in chunk.bytes.first.map({ [$0] }) ?? [] where byte != Numbers.byte(at: received) {
-                        throw Mistake(text: "a wrong byte at \(received)")
+
+        struct Mistake: Error {
+            let text: String
+        }
+
+        /// Streams a message to a server that streams it back.
+        private static func pass(compression: CompressionOptions?) async throws {
+            let configuration = WebSocketServerConfiguration.with {
+                ($0.delivery, $0.limits.message, $0.limits.frame, $0.compression) = (.chunks, size, size, compression)
+            }
+            let server = WebSocketServer(configuration: configuration) { connection, _ in
+                try await connection.send(.binary, pieces: OneMessage(connection.chunks))
+            }
+            try await server.withRunning { server in
+                var configuration = WebSocketConfiguration()
+                (configuration.delivery, configuration.limits.message, configuration.compression) = (.chunks, size, compression)
+                try await WebSocketConnection.withConnection(to: server.url(), configuration: configuration) { connection in
+                    guard (connection.compression != nil) == (compression != nil) else { throw Mistake(text: "compression") }
+                    let start = residentMemory()
+                    async let sending: Void = connection.send(.binary, pieces: Numbers(count: size / pieceSize))
+                    var (received, most) = (0, 0)
+                    for try await chunk in connection.chunks {
+                        for byte in chunk.bytes.first.map({ [$0] }) ?? [] where byte != Numbers.byte(at: received) {
+                            throw Mistake(text: "a wrong byte at \(received)")
+                        }
+                        received += chunk.bytes.count
+                        most = max(most, residentMemory() ?? 0)
+                        if chunk.isLast { break }
                     }
-                    received += chunk.bytes.count
-                    most = max(most, residentMemory() ?? 0)
-                    if chunk.isLast { break }
+                    try await sending
+                    guard received == size else { throw Mistake(text: "\(received) bytes") }
+                    if let start, most - start > size / 2 { throw Mistake(text: "\(most - start) bytes held") }
                 }
-                try await sending
-                guard received == size else { throw Mistake(text: "\(received) bytes") }
-                if let start, most - start > size / 2 { throw Mistake(text: "\(most - start) bytes held") }
             }
         }
     }
@@ -67,8 +69,10 @@ private struct Numbers: AsyncSequence, AsyncIteratorProtocol {
     mutating func next() async -> [UInt8]? {
         guard next < count else { return nil }
         defer { next += 1 }
-        let start = next * StreamingTests.pieceSize
-        return (0..<StreamingTests.pieceSize / 4096).flatMap { [UInt8](repeating: Self.byte(at: start + $0 * 4096), count: 4096) }
+        let start = next * SocketTests.StreamingTests.pieceSize
+        return (0..<SocketTests.StreamingTests.pieceSize / 4096).flatMap {
+            [UInt8](repeating: Self.byte(at: start + $0 * 4096), count: 4096)
+        }
     }
 }
 

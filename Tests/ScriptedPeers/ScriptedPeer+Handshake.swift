@@ -45,10 +45,11 @@ extension ScriptedPeer {
     private func readHead<Head: MessageHead>() async throws -> Head {
         let bytes = Array(try await read(through: "\r\n\r\n").utf8)
         var parser = HeadParser<Head>(limit: 1 << 20)
-        guard let head = try bytes.withUnsafeBytes({ bytes in
+        let head = try bytes.withUnsafeBytes { bytes in
             var bytes = bytes
             return try parser.parse(&bytes)
-        }) else { throw Ended() }
+        }
+        guard let head else { throw Ended() }
         return head
     }
 }

@@ -14,11 +14,13 @@ package actor ScriptedPeer {
 
     /// Connects to a port of this machine.
     ///
-    /// - Parameter reads: False for a peer that takes nothing until ``startReading()``.
-    package static func connect(to port: Int, reads: Bool = true) async throws -> ScriptedPeer {
+    /// - Parameter buffer: How many bytes the system may take for it in advance; by default as many as it likes.
+    package static func connect(to port: Int, buffer: Int? = nil) async throws -> ScriptedPeer {
         let (arrivals, continuation) = AsyncStream.makeStream(of: [UInt8].self)
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelOption(.autoRead, value: reads)
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        if let buffer { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(buffer)) }
+        let channel =
+            try await bootstrap
             .channelInitializer { $0.pipeline.addHandler(Arrivals(continuation)) }
             .connect(host: "127.0.0.1", port: port).get()
         return ScriptedPeer(channel, arrivals)
@@ -70,10 +72,13 @@ package actor ScriptedPeer {
     /// Takes nothing from now on, so that TCP fills up.
     package func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
 
-    /// Takes a little of what waits, if it was told to take nothing.
-    package func readOnce() async throws {
-        channel.read()
-        try await readMore()
+    /// Takes at least this much of what waits, although it was told to take nothing.
+    package func take(atLeast count: Int) async throws {
+        let enough = received.count + count
+        while received.count < enough {
+            channel.read()
+            try await readMore()
+        }
     }
 
     /// Hangs up.

@@ -37,10 +37,3 @@ package func withScriptedServer<Result: Sendable>(
         return result
     }
 }
-
-/// A port of this machine on which nobody listens.
-package func unusedPort() async throws -> Int {
-    let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton).bind(host: "127.0.0.1", port: 0).get()
-    defer { listener.close(promise: nil) }
-    return listener.localAddress?.port ?? 0
-}

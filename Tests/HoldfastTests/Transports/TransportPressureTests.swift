@@ -70,11 +70,11 @@ import Testing
         }
     }
 
-    /// 4 messages fill the batch of a read burst, so that what follows them in the same burst is left behind.
+    /// Each message alone is more than the buffer holds, and those who wait take it past the buffer.
     @Test(arguments: TransportKind.allCases)
     func `nothing is left behind when one read brings more than the buffer holds`(_ kind: TransportKind) async throws {
         var configuration = WebSocketConfiguration()
-        configuration.limits.receiveBuffer = 1000
+        configuration.limits.receiveBuffer = 100
         try await kind.withPair(configuration) { client, server in
             let sending = Task { for number in 0..<400 { try await client.send(.text("\(number)" + String(repeating: ".", count: 900))) } }
             for number in 0..<400 {
@@ -96,6 +96,39 @@ import Testing
                 #expect(bytes.count == 1 << 20 && bytes.first == UInt8(number))
             }
             try await sending.value
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `an app that does not keep up still gets what came before the close`(_ kind: TransportKind) async throws {
+        var configuration = WebSocketConfiguration()
+        configuration.limits.receiveBuffer = 1000
+        try await kind.withPair(configuration) { client, server in
+            for number in 0..<50 { try await server.send(.text("\(number)" + String(repeating: ".", count: 900))) }
+            let closing = Task { await server.close(CloseFrame(.normal)) }
+            for number in 0..<50 {
+                guard case .text(let text)? = try await client.message() else { throw CancellationError() }
+                #expect(text.hasPrefix("\(number)."))
+            }
+            let end = try await client.receive()
+            #expect(end == nil)
+            #expect(await closing.value.isClean)
+        }
+    }
+
+    /// In memory nothing lies between the two ends, so what was not taken is gone with the sender.
+    @Test(arguments: [TransportKind.tcp, .compressedTCP])
+    func `an app that does not keep up still gets what came before the peer ran out of patience`(_ kind: TransportKind) async throws {
+        var configuration = WebSocketConfiguration()
+        configuration.limits.receiveBuffer = 1000
+        configuration.timeouts.close = .milliseconds(100)
+        try await kind.withPair(configuration) { client, server in
+            for number in 0..<50 { try await server.send(.text("\(number)" + String(repeating: ".", count: 900))) }
+            _ = await server.close(CloseFrame(.normal))
+            for number in 0..<50 {
+                guard case .text(let text)? = try await client.message() else { throw CancellationError() }
+                #expect(text.hasPrefix("\(number)."))
+            }
         }
     }
 }

@@ -30,7 +30,7 @@ import WebSocketRuntime
     @Test func `what is accepted is taken in order`() async throws {
         for number in 1...3 { try await queue.send(numbered(number)) }
         #expect(taken() == ["1", "2", "3"])
-        #expect(taken().isEmpty && queue.isEmpty)
+        #expect(taken().isEmpty && !queue.awaitWork())
     }
 
     @Test func `a batch ends at its limit, and has at least one entry`() throws {
@@ -99,6 +99,11 @@ import WebSocketRuntime
         #expect(queue.take(upTo: .max).isEmpty)
         #expect(try queue.offer(numbered(5)))
         #expect(works.count == 2)
+        #expect(queue.awaitWork())
+        #expect(queue.take(upTo: .max).count == 1)
+        #expect(!queue.awaitWork())
+        #expect(try queue.offer(numbered(6)))
+        #expect(works.count == 3)
     }
 
     @Test func `other messages wait until a message in pieces is complete`() async throws {

@@ -112,5 +112,5 @@ extension ZlibStream {
 
 extension [UInt8] {
     /// How many bytes there may be once `limit` more have been appended.
-    fileprivate func end(after limit: Int) -> Int { limit > Int.max - count ? Int.max : count + limit }
+    fileprivate func end(after limit: Int) -> Int { limit > Int.max - count ? Int.max : count + Swift.max(limit, 0) }
 }

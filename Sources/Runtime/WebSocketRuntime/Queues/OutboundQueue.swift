@@ -58,8 +58,8 @@ package final class OutboundQueue: Sendable {
         change { $0.take(upTo: limit) }
     }
 
-    /// Whether nothing waits to be taken.
-    package var isEmpty: Bool { state.withLockedValue(\.isEmpty) }
+    /// Whether something waits to be taken; if not, `onWork` tells of the next.
+    package func awaitWork() -> Bool { change { $0.awaitWork() } }
 
     /// Refuses everything from now on.
     ///

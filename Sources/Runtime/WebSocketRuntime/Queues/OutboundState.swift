@@ -35,8 +35,6 @@ struct OutboundState {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    var isEmpty: Bool { entries.isEmpty }
-
     mutating func nextID() -> UInt64 {
         lastID += 1
         return lastID
@@ -91,6 +89,11 @@ struct OutboundState {
         }
         if batch.isEmpty { isScheduled = false }
         return batch
+    }
+
+    mutating func awaitWork() -> Bool {
+        if entries.isEmpty { isScheduled = false }
+        return !entries.isEmpty
     }
 
     mutating func abandon(_ ticket: MessageTicket) -> Bool {

@@ -80,8 +80,11 @@ final class RelayHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
+    /// The loop's time; both sides share the loop, and one of them may have left it.
+    private var now: NIODeadline { (context ?? other?.context)?.eventLoop.now ?? .now() }
+
     private func put(_ parcel: Parcel) {
-        let due = max(.now() + TimeAmount(conditions.latency), parcels.last?.due ?? .distantPast)
+        let due = max(now + TimeAmount(conditions.latency), parcels.last?.due ?? .distantPast)
         parcels.append((due, parcel))
     }
 
@@ -90,7 +93,7 @@ final class RelayHandler: ChannelInboundHandler {
         guard let other, let target = other.context else { return finish() }
         guard !conditions.isStalled else { return }
         var hasWritten = false
-        let now = NIODeadline.now()
+        let now = now
         while let first = parcels.first, first.due <= now, target.channel.isWritable || !target.channel.isActive {
             parcels.removeFirst()
             switch first.parcel {

@@ -29,7 +29,7 @@ extension MemoryLink {
 
     /// From when on the peer is measured: something waits for it, and does not move.
     func measureStall(of role: Role) {
-        guard !self[role].isOver, !self[role].ports.outbound.isEmpty else { return self[role].stalledUntil = nil }
+        guard !self[role].isOver, self[role].ports.outbound.awaitWork() else { return self[role].stalledUntil = nil }
         if self[role].stalledUntil == nil { self[role].stalledUntil = now + self[role].stall }
     }
 

@@ -1,0 +1,129 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import HoldfastTesting
+
+/// A relay between two channels in memory, on a loop whose time the test moves.
+@Suite struct RelayHandlerTests {
+    private let loop = EmbeddedEventLoop()
+    private let near, far: EmbeddedChannel
+    private let nearCalls = Calls()
+    private let farCalls = Calls()
+    private let conditions = LinkConditions()
+
+    /// What was asked of a channel.
+    private final class Calls: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+        var reads = 0
+        var closes: [CloseMode] = []
+
+        func read(context: ChannelHandlerContext) {
+            reads += 1
+            context.read()
+        }
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            closes.append(mode)
+            if mode == .all { context.close(mode: mode, promise: promise) } else { promise?.succeed() }
+        }
+    }
+
+    init() throws {
+        (near, far) = (EmbeddedChannel(loop: loop), EmbeddedChannel(loop: loop))
+        for (channel, calls) in [(near, nearCalls), (far, farCalls)] {
+            try channel.pipeline.syncOperations.addHandler(calls)
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        }
+        try RelayHandler.join(near, far, conditions)
+    }
+
+    private func read(_ text: String) throws { try near.writeInbound(ByteBuffer(string: text)) }
+    private func written() throws -> String? { try far.readOutbound(as: ByteBuffer.self).map { String(buffer: $0) } }
+    private func stall(_ isStalled: Bool) {
+        conditions.isStalled = isStalled
+        loop.run()
+    }
+
+    @Test func `what is read on one side is written on the other, both ways`() throws {
+        try read("there")
+        try far.writeInbound(ByteBuffer(string: "back"))
+        #expect(try written() == "there")
+        #expect(try near.readOutbound(as: ByteBuffer.self) == ByteBuffer(string: "back"))
+        #expect(nearCalls.reads >= 2 && farCalls.reads >= 2, "and more is wanted")
+    }
+
+    @Test func `no more is read than the other side takes`() throws {
+        far.isWritable = false
+        let chunk = String(repeating: "x", count: 64 * 1024)
+        for _ in 1...4 { try read(chunk) }
+        let reads = nearCalls.reads
+        try read(chunk)
+        #expect(nearCalls.reads == reads, "256 KiB wait, so nothing more is asked for")
+        #expect(try written() == nil)
+        far.isWritable = true
+        far.pipeline.fireChannelWritabilityChanged()
+        for _ in 1...5 { #expect(try written() == chunk) }
+        #expect(nearCalls.reads > reads)
+    }
+
+    @Test func `latency delays all, and keeps the order when it changes`() throws {
+        conditions.latency = .milliseconds(80)
+        try read("1")
+        loop.advanceTime(by: .milliseconds(50))
+        conditions.latency = .zero
+        try read("2")
+        #expect(try written() == nil)
+        loop.advanceTime(by: .milliseconds(29))
+        #expect(try written() == nil)
+        loop.advanceTime(by: .milliseconds(1))
+        #expect(try written() == "1")
+        #expect(try written() == "2")
+    }
+
+    @Test func `a stalled link passes nothing, not even the news that a side has gone`() throws {
+        stall(true)
+        try read("1")
+        near.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        let reads = nearCalls.reads
+        try read("2")
+        near.close(promise: nil)
+        loop.run()
+        #expect(try written() == nil)
+        #expect(farCalls.closes.isEmpty && nearCalls.reads == reads)
+        stall(false)
+        #expect(try written() == "1")
+        #expect(farCalls.closes == [.output, .all])
+    }
+
+    @Test func `the end of one direction ends only that, after what came before`() throws {
+        conditions.latency = .milliseconds(10)
+        try read("1")
+        near.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(farCalls.closes.isEmpty)
+        loop.advanceTime(by: .milliseconds(10))
+        #expect(try written() == "1")
+        #expect(farCalls.closes == [.output] && nearCalls.closes.isEmpty)
+        try far.writeInbound(ByteBuffer(string: "back"))
+        loop.advanceTime(by: .milliseconds(10))
+        #expect(try near.readOutbound(as: ByteBuffer.self) == ByteBuffer(string: "back"))
+    }
+
+    @Test func `one side gone hangs up on the other`() throws {
+        try read("last words")
+        near.close(promise: nil)
+        loop.run()
+        #expect(try written() == "last words")
+        #expect(farCalls.closes == [.all])
+    }
+
+    @Test func `a stalled link that is cut leaves nothing behind`() throws {
+        weak let trace = try near.pipeline.syncOperations.handler(type: RelayHandler.self)
+        #expect(trace != nil)
+        stall(true)
+        try read("lost")
+        near.close(promise: nil)
+        far.close(promise: nil)
+        loop.run()
+        #expect(trace == nil)
+    }
+}

@@ -1,0 +1,61 @@
+import Holdfast
+import HoldfastTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct MemoryServerTests {
+    private let server = MemoryServer()
+
+    private func connecting() -> Task<WebSocketConnection, any Error> { Task { [server] in try await server.connect() } }
+
+    private func code(_ connecting: Task<WebSocketConnection, any Error>) async -> WebSocketError.Code? {
+        (await #expect(throws: WebSocketError.self) { try await connecting.value })?.code
+    }
+
+    @Test func `an accepted attempt is a connection`() async throws {
+        let connecting = connecting()
+        let peer = try #require(await server.nextAttempt()).accept(Agreement(subprotocol: "chat", response: ResponseHead(status: 101)))
+        let connection = try await connecting.value
+        #expect(connection.subprotocol == "chat")
+        try await connection.send(.text("hello"))
+        #expect(try await peer.receive() == .message(.text("hello")))
+    }
+
+    @Test func `a refused attempt fails with the test's error`() async throws {
+        let connecting = connecting()
+        try #require(await server.nextAttempt()).refuse(TransportError(.tls, "unknown authority"))
+        #expect(await code(connecting) == .tls)
+    }
+
+    @Test func `an attempt that is let go of fails`() async throws {
+        let connecting = connecting()
+        _ = await server.nextAttempt()
+        #expect(await code(connecting) == .unreachable)
+    }
+
+    @Test func `a client that gives up waits no more, and is gone when it is let in`() async throws {
+        let connecting = connecting()
+        let attempt = try #require(await server.nextAttempt())
+        connecting.cancel()
+        #expect(await code(connecting) == .cancelled)
+        await attempt.ended()
+        guard case .failure = await attempt.accept().ended() else { throw CancellationError() }
+    }
+
+    /// The example of the documentation.
+    @Test func `a socket is tested without network and without waiting`() async throws {
+        let clock = ManualClock()
+        let socket = WebSocket(clock: clock, connect: server.connect)
+        await server.nextAttempt()?.refuse(TransportError(.unreachable, "no route"))
+        clock.advance(by: await clock.nextSleep())
+        let peer = await server.nextAttempt()?.accept()
+        try await peer?.send(.text("hello"))
+        var heard: [Message] = []
+        for await event in socket.events {
+            if case .message(let message) = event {
+                heard.append(message)
+                break
+            }
+        }
+        #expect(heard == [.text("hello")])
+    }
+}

@@ -1,0 +1,85 @@
+import Holdfast
+import HoldfastServer
+import ScriptedPeers
+import Testing
+
+extension SocketTests {
+    /// What the end of a connection means to the app.
+    @Suite struct EndingsTests {
+        @Test(arguments: [1000, 1001] as [UInt16])
+        func `a peer that parts in peace ends the messages`(code: UInt16) async throws {
+            try await expectPeace(CloseFrame(CloseCode(rawValue: code), reason: "bye"))
+        }
+
+        @Test func `a close frame without a code ends the messages`() async throws { try await expectPeace(CloseFrame()) }
+
+        private func expectPeace(_ frame: CloseFrame) async throws {
+            try await withScriptedServer { peer in
+                let frames = [WireFrame.text("last"), WireFrame(.close, frame.payload)]
+                try await peer.acceptUpgrade(then: frames.flatMap { $0.bytes(to: .client) })
+                #expect(try await peer.readClose() == CloseFrame(frame.code))
+            } client: { url in
+                let connection = try await WebSocketConnection.connect(to: url)
+                try await connection.expect(.text("last"))
+                try await connection.expect(nil)
+                try await connection.expect(nil)
+                #expect(connection.closeRecord?.received == frame)
+                #expect(connection.closeRecord?.isClean == true)
+                let error = await #expect(throws: WebSocketError.self) { try await connection.send(.text("too late")) }
+                #expect(error?.code == .closed)
+            }
+        }
+
+        @Test(
+            arguments: [
+                (1002, false), (1003, false), (1007, false), (1008, false), (1009, false), (1010, false), (1011, true), (1012, true),
+                (1013, true), (1014, true), (3000, false), (4000, false),
+            ] as [(UInt16, Bool)])
+        func `a peer that closes for a reason is an error that tells it`(code: UInt16, isRetryable: Bool) async throws {
+            let frame = CloseFrame(CloseCode(rawValue: code), reason: "the reason")
+            try await withScriptedServer { peer in
+                try await peer.acceptUpgrade(then: WireFrame(.close, frame.payload).bytes(to: .client))
+                try await peer.readClose()
+            } client: { url in
+                let connection = try await WebSocketConnection.connect(to: url)
+                for _ in 1...2 {
+                    let error = await connection.end()
+                    #expect(error?.code == .closed)
+                    #expect(error?.closeRecord?.received == frame)
+                    #expect(error?.isRetryable == isRetryable)
+                    #expect(error?.description.contains("\(code)") == true && error?.description.contains("the reason") == true)
+                }
+            }
+        }
+
+        @Test func `what was accepted for sending leaves before the close frame`() async throws {
+            try await withScriptedServer { peer in
+                try await peer.acceptUpgrade()
+                for number in 1...100 { #expect(try await peer.readFrame() == .text("\(number)")) }
+                let close = try await peer.readFrame()
+                #expect(close.closeFrame == CloseFrame(.goingAway, reason: "done"))
+                try await peer.send(close, to: .client)
+            } client: { url in
+                let connection = try await WebSocketConnection.connect(to: url)
+                for number in 1...100 { try await connection.send(.text("\(number)")) }
+                async let one = connection.close(code: .goingAway, reason: "done")
+                async let other = connection.close(code: .normal)
+                let (first, second) = await (one, other)
+                #expect(first == second && first.isClean && first.closedFirst == .local)
+            }
+        }
+
+        @Test func `an aborted connection is a lost one`() async throws {
+            try await withScriptedServer { peer in
+                try await peer.acceptUpgrade()
+                #expect(await peer.readToEnd().isEmpty)
+            } client: { url in
+                let connection = try await WebSocketConnection.connect(to: url)
+                connection.abort()
+                #expect(await connection.end()?.code == .lost)
+                #expect(connection.closeRecord == CloseRecord())
+                #expect(await connection.close() == CloseRecord())
+            }
+        }
+    }
+}
