@@ -114,7 +114,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastTestingTests",
-            dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting", nioCore, nioPosix, nioEmbedded],
+            dependencies: [
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting", nioCore, nioPosix, nioEmbedded,
+            ],
             swiftSettings: strict),
         // Peers that misbehave, for the two targets below.
         .target(

@@ -131,10 +131,11 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         phase = .answered
         early = ByteBuffer()
         var head = response.head
-        head.headers["Content-Length"] = "\(response.body.count)"
+        let isBodiless = head.status == 204  // RFC 9110 §8.6: no Content-Length either.
+        head.headers["Content-Length"] = isBodiless ? nil : "\(response.body.count)"
         head.headers["Connection"] = head.headers["Upgrade"] == nil ? "close" : "Upgrade, close"
         var bytes = Self.internalError
-        if let encoded = try? head.encoded() { bytes = request?.method == "HEAD" ? encoded : encoded + response.body }
+        if let encoded = try? head.encoded() { bytes = request?.method == "HEAD" || isBodiless ? encoded : encoded + response.body }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
         // Closing at once with unread input would reset TCP and could destroy the answer on its way.
         let closed = context.eventLoop.makePromise(of: Void.self)

@@ -126,6 +126,9 @@ package final class WebSocketChannel: MessageTransport {
         }
     }
 
+    /// Sends the close frame, and waits for nothing.
+    package func sayGoodbye(_ frame: CloseFrame) { perform { $0.close(frame) } }
+
     package func abort() {
         perform { $0.abort(TransportError(.lost, "the connection was dropped by this side")) }
     }

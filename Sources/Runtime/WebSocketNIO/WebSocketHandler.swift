@@ -68,9 +68,12 @@ final class WebSocketHandler: ChannelInboundHandler {
         writer = FrameWriter(role: role, deflater: deflater, threshold: options.threshold)
         closing = CloseHandshake(role: role, patience: settings.closeTimeout)
         heartbeat = Heartbeat(
-            interval: settings.pingInterval, patience: settings.pingTimeout, stall: settings.stallTimeout ?? .seconds(60),
+            interval: settings.pingInterval, patience: settings.pingTimeout, stall: settings.stallTimeout ?? Self.unlimited,
             seed: .random(in: .min ... .max))
     }
+
+    /// Longer than any connection lives, and far from overflow.
+    private static let unlimited = Duration.seconds(1 << 30)
 
     var now: Moment { Moment(.nanoseconds((NIODeadline.now() - origin).nanoseconds)) }
 

@@ -38,7 +38,7 @@ final class ChannelRegistry: Sendable {
             state.connections[id] = connection
             return state.isClosing
         }
-        if isClosing { await connection.close(code: .goingAway, reason: "the server shuts down") }
+        if isClosing { await connection.close(code: .goingAway, reason: CloseFrame.shutdown.reason) }
         await body()
         state.withLockedValue { $0.connections[id] = nil }
     }
@@ -51,7 +51,7 @@ final class ChannelRegistry: Sendable {
         }
         await withDiscardingTaskGroup { group in
             for connection in connections {
-                group.addTask { await connection.close(code: .goingAway, reason: "the server shuts down") }
+                group.addTask { await connection.close(code: .goingAway, reason: CloseFrame.shutdown.reason) }
             }
         }
     }
@@ -60,4 +60,8 @@ final class ChannelRegistry: Sendable {
     func drop() {
         for channel in state.withLockedValue({ Array($0.channels.values) }) { channel.close(promise: nil) }
     }
+}
+
+extension CloseFrame {
+    static let shutdown = CloseFrame(.goingAway, reason: "the server shuts down")
 }

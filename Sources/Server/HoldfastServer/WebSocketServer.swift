@@ -60,7 +60,10 @@ public struct WebSocketServer: Service {
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
         let channels = ChannelRegistry(capacity: configuration.maximumConnections)
         let (accepted, continuation) = AsyncStream.makeStream(of: Accepted.self)
-        let listener = try await listen(channels) { continuation.yield(Accepted(channel: $0, head: $1)) }
+        let listener = try await listen(channels) { channel, head in
+            // A handshake may be done just after the shutdown has begun: its client hears of it, too.
+            if case .terminated = continuation.yield(Accepted(channel: channel, head: head)) { channel.sayGoodbye(.shutdown) }
+        }
         guard let address = listener.localAddress, let host = address.ipAddress, let port = address.port else {
             try await listener.close()
             throw WebSocketError(TransportError(.invalidConfiguration, "the server has no address"))

@@ -2,7 +2,9 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// What is particular to memory: faults, and time that the test moves. The rest is the suite that all transports share.
+/// What is particular to memory: faults, and time that the test moves.
+///
+/// The rest is the suite that all transports share.
 @Suite(.timeLimit(.minutes(1))) struct MemoryTransportTests {
     private let clock = ManualClock()
 

@@ -58,7 +58,7 @@ extension SocketTests {
             try await withScriptedServer { peer in
                 try? await peer.send("HTTP/1.1 101 OK\r\nX: ")
                 // Ends when the client hangs up, which is all that can end it.
-                while (try? await peer.send("x")) != nil {}
+                while !Task.isCancelled, (try? await peer.send("x")) != nil {}
             } client: { url in
                 let configuration = WebSocketConfiguration.with {
                     ($0.timeouts.handshake, $0.limits.head) = (.milliseconds(100), .max)

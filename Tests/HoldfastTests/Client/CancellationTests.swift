@@ -50,6 +50,28 @@ extension SocketTests {
             }
         }
 
+        @Test func `a receive that is cancelled in the middle of a message in pieces loses nothing`() async throws {
+            try await withScriptedServer { peer in
+                try await peer.acceptUpgrade(then: WireFrame(.binary, [1, 2], isFinal: false).bytes(to: .client))
+                let ping = try await peer.readFrame()
+                try await peer.send(WireFrame(.pong, ping.payload), to: .client)
+                #expect(try await peer.readFrame() == .text("go"))
+                try await peer.send(WireFrame(.continuation, [3]), to: .client)
+                try await peer.answerClose(to: .client)
+            } client: { url in
+                let configuration = WebSocketConfiguration.with { $0.delivery = .chunks }
+                try await WebSocketConnection.withConnection(to: url, configuration: configuration) { connection in
+                    let receiving = Task { try await connection.next() }
+                    // By then the first piece has come.
+                    _ = try await connection.ping()
+                    receiving.cancel()
+                    #expect((await receiving.result.failure as? WebSocketError)?.code == .cancelled)
+                    try await connection.send(.text("go"))
+                    try await connection.expect(.binary([1, 2, 3]))
+                }
+            }
+        }
+
         @Test func `a message that races with cancellation is either taken or still there`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 try await WebSocketConnection.withConnection(to: server.url()) { connection in

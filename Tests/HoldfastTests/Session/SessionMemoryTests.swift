@@ -48,6 +48,7 @@ import Testing
             await stage.pause()
         }
         // The pause is over, and no ninth connection is tried: nothing more could be kept for the consumer.
+        try await otherThingsHappen()
         #expect(stage.attempts.total == 8)
         var story = stage.story()
         for number in 1...8 {
@@ -58,6 +59,29 @@ import Testing
         _ = try await stage.accept()
         #expect(await story.next() == .opened)
         #expect(stage.attempts.total == 9)
+    }
+
+    @Test func `closing one whose consumer never reads tries nothing more`() async throws {
+        let stage = Stage()
+        for _ in 1...8 {
+            try await stage.accept().cut()
+            await stage.pause()
+        }
+        try await otherThingsHappen()
+        await stage.socket.close()
+        var story = stage.story()
+        while let chapter = await story.next(), chapter != .closed(nil) {}
+        try await otherThingsHappen()
+        #expect(stage.attempts.total == 8)
+    }
+
+    /// Gives what must not happen the time to happen: another socket lives through much.
+    private func otherThingsHappen() async throws {
+        let stage = Stage()
+        for _ in 1...50 {
+            try await stage.refuse()
+            await stage.pause()
+        }
     }
 
     @Test func `a consumer that never reads keeps a bounded number of messages, and the peer waits`() async throws {

@@ -109,10 +109,12 @@ import Testing
     func `a message given up half-way ends the connection with 1011`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             let ticket = try await client.beginMessage()
-            let others = Task { await withTaskGroup(of: TransportError.Code?.self) { group in
-                for _ in 0..<10 { group.addTask { await failure { try await client.send(.text("other")) } } }
-                return await group.reduce(into: []) { $0.append($1) }
-            } }
+            let others = Task {
+                await withTaskGroup(of: TransportError.Code?.self) { group in
+                    for _ in 0..<10 { group.addTask { await failure { try await client.send(.text("other")) } } }
+                    return await group.reduce(into: []) { $0.append($1) }
+                }
+            }
             try await client.send(MessageChunk(kind: .text, bytes: Array("half".utf8), isLast: false), of: ticket)
             client.abandon(ticket)
             guard case .failure(let error) = await server.ended() else { throw CancellationError() }

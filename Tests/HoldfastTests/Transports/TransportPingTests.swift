@@ -52,19 +52,6 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a link that goes silent is noticed by the heartbeat`(_ kind: TransportKind) async throws {
-        var configuration = WebSocketConfiguration()
-        (configuration.timeouts.pingInterval, configuration.timeouts.ping) = (.milliseconds(50), .seconds(2))
-        try await kind.withLink(configuration) { client, server, link in
-            link.stall()
-            for end in [client, server] {
-                guard case .failure(let error) = await end.ended() else { throw CancellationError() }
-                #expect(error.code == .unresponsive && error.record?.isClean == false, "\(end.role): \(error)")
-            }
-        }
-    }
-
-    @Test(arguments: TransportKind.allCases)
     func `pings and pongs pass a message that is sent in pieces`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             let ticket = try await client.beginMessage()

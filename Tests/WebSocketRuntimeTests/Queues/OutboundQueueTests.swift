@@ -62,6 +62,19 @@ import WebSocketRuntime
         #expect(taken() == ["5", "6"])
     }
 
+    @Test func `a message in pieces begins after the messages that wait`() async throws {
+        try fill()
+        let fourth = await sending(4)
+        let begin = await started { [queue] in try? await queue.beginMessage() }
+        let fifth = await sending(5)
+        #expect(taken() == ["1", "2", "3"])
+        #expect(await fourth.value == .success(4))
+        let ticket = try #require(await begin.value)
+        try await queue.send(piece("a", isLast: true), of: ticket)
+        #expect(await fifth.value == .success(5))
+        #expect(taken() == ["4", "(a)", "5"])
+    }
+
     @Test func `one message larger than all room is accepted, and no second`() throws {
         #expect(try queue.offer(.binary(Array(repeating: 7, count: 5000))))
         #expect(try !queue.offer(numbered(1)))

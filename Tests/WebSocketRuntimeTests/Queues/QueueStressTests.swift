@@ -88,7 +88,9 @@ import WebSocketRuntime
         }
     }
 
-    /// Sends messages, whole and in pieces; some waits are cancelled. Returns what was accepted.
+    /// Sends messages, whole and in pieces; some waits are cancelled.
+    ///
+    /// Returns what was accepted.
     private func send(as sender: Int, over queue: OutboundQueue, _ random: SeededGenerator) async -> [String] {
         var (random, accepted) = (random, [String]())
         for number in 0..<200 {

@@ -1,5 +1,6 @@
 public import WebSocketCore
 public import WebSocketRuntime
+import NIOConcurrencyHelpers
 
 /// One open WebSocket, from handshake to close.
 ///
@@ -9,6 +10,8 @@ public import WebSocketRuntime
 public struct WebSocketConnection: Sendable {
     package let transport: any MessageTransport
     private let pingTimeout: Duration
+    /// Shared by all loops, so that one that is left in the middle of a message loses nothing.
+    let joiner = NIOLockedValueBox(MessageJoiner())
 
     /// A connection over any transport.
     ///
@@ -36,7 +39,7 @@ public struct WebSocketConnection: Sendable {
     /// ``WebSocketError`` otherwise. Leaving the loop, or cancelling its task, loses nothing and does not
     /// end the connection; a later loop goes on. Reading stops while the app does not keep up, see
     /// ``WebSocketLimits/receiveBuffer``.
-    public var messages: WebSocketMessages { WebSocketMessages(transport: transport) }
+    public var messages: WebSocketMessages { WebSocketMessages(transport: transport, joiner: joiner) }
 
     /// What the peer sends, in pieces as they arrive.
     ///

@@ -1,4 +1,5 @@
 public import WebSocketCore
+import NIOConcurrencyHelpers
 import WebSocketRuntime
 
 /// The messages that a peer sends, in order; see ``WebSocketConnection/messages``.
@@ -8,18 +9,17 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
     /// How it can fail.
     public typealias Failure = WebSocketError
     let transport: any MessageTransport
+    let joiner: NIOLockedValueBox<MessageJoiner>
 
     /// Starts to take messages.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(transport: transport) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(transport: transport, joiner: joiner) }
 
     /// Takes messages one by one.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// How it can fail.
         public typealias Failure = WebSocketError
         let transport: any MessageTransport
-        private var joiner = MessageJoiner()
-
-        init(transport: any MessageTransport) { self.transport = transport }
+        let joiner: NIOLockedValueBox<MessageJoiner>
 
         /// Waits for the next message; nil after a clean end.
         public mutating func next() async throws(WebSocketError) -> Message? { try await next(isolation: nil) }
@@ -28,7 +28,8 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> Message? {
             do throws(TransportError) {
                 while let received = try await transport.receive() {
-                    if let message = joiner.join(received) { return message }
+                    if case .message(let message) = received { return message }
+                    if let message = joiner.withLockedValue({ $0.join(received) }) { return message }
                 }
                 return nil
             } catch {

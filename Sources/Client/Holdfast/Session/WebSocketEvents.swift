@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import WebSocketCore
 import WebSocketRuntime
 
@@ -19,7 +20,6 @@ public struct WebSocketEvents: AsyncSequence, Sendable {
         let socket: WebSocket
         /// The connection whose messages come next, so that a message costs no turn of the session.
         private var connection: WebSocketConnection?
-        private var joiner = MessageJoiner()
 
         init(socket: WebSocket) { self.socket = socket }
 
@@ -39,14 +39,14 @@ public struct WebSocketEvents: AsyncSequence, Sendable {
                 }
                 do throws(TransportError) {
                     if let received = try await connection.transport.receive() {
-                        if let message = joiner.join(received) { return .message(message) }
+                        if let message = connection.joiner.withLockedValue({ $0.join(received) }) { return .message(message) }
                         continue
                     }
                 } catch {
                     // How a connection ended is the session's to tell; that this task was cancelled is not an end.
                     if error.code == .cancelled { return nil }
                 }
-                (self.connection, joiner) = (nil, MessageJoiner())
+                self.connection = nil
                 await socket.session.drained(connection)
             }
         }

@@ -54,7 +54,9 @@ public struct HeadParser<Head: MessageHead>: Sendable {
     private mutating func endLine() throws(HandshakeFailure) -> Head? {
         defer { line.removeAll(keepingCapacity: true) }
         guard let startLine else {
-            startLine = String(decoding: line, as: UTF8.self)
+            let text = String(decoding: line, as: UTF8.self)
+            _ = try Head(startLine: text, headers: [:])  // Whoever does not speak HTTP is told so at once.
+            startLine = text
             return nil
         }
         guard line.isEmpty else {

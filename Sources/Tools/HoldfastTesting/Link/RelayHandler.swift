@@ -25,7 +25,9 @@ final class RelayHandler: ChannelInboundHandler {
 
     private init(_ conditions: LinkConditions) { self.conditions = conditions }
 
-    /// Connects two channels of one event loop. Call on it.
+    /// Connects two channels of one event loop.
+    ///
+    /// Call on it.
     static func join(_ near: any Channel, _ far: any Channel, _ conditions: LinkConditions) throws {
         let (nearSide, farSide) = (RelayHandler(conditions), RelayHandler(conditions))
         (nearSide.other, farSide.other) = (farSide, nearSide)
