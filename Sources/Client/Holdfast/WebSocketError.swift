@@ -1,3 +1,4 @@
+import SessionCore
 public import WebSocketCore
 public import WebSocketRuntime
 
@@ -27,13 +28,13 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
 
     /// Whether trying again may help without anybody changing anything.
     ///
-    /// Retried: no route, no answer, a link that broke, statuses 408, 425, 429 and 5xx (without 501 and 505), close
-    /// codes 1001, 1006, 1011 to 1014. All others say that the same would happen again.
+    /// Retried: no route, no answer, a link that broke, statuses 408, 425, 429 and 5xx (without 501 and 505), and the
+    /// close codes that `Loss` says may be. All others say that the same would happen again.
     public var isRetryable: Bool {
         switch code {
         case .unresolved, .unreachable, .timedOut, .lost, .unresponsive, .stalled: true
         case .refused: [408, 425, 429].contains(httpStatus) || (500...599 ~= httpStatus ?? 0 && ![501, 505].contains(httpStatus))
-        case .closed: closeRecord.map { [1001, 1006, 1011, 1012, 1013, 1014].contains($0.code.rawValue) } ?? false
+        case .closed: closeRecord.map { Loss(code: $0.code).isRetryable } ?? false
         default: false
         }
     }
