@@ -17,7 +17,10 @@ done
 
 # A report fails the run even where the test that caused it has passed.
 export TSAN_OPTIONS=halt_on_error=0:exitcode=66:${TSAN_OPTIONS:-}
-export ASAN_OPTIONS=detect_leaks=1:${ASAN_OPTIONS:-}
+# Tests that measure memory would count what Address Sanitizer keeps of what was freed.
+export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=8:${ASAN_OPTIONS:-}
+# Foundation's Process, with which tests start openssl, forgets a few bytes.
+export LSAN_OPTIONS=suppressions=$PWD/Fuzz/leaks.supp:print_suppressions=0:${LSAN_OPTIONS:-}
 # Swift's own backtraces read all memory, which is an error of its own to Address Sanitizer.
 export SWIFT_BACKTRACE=enable=no
 

@@ -100,9 +100,11 @@ package final class WebSocketChannel: MessageTransport {
             return last
         }
         let promise = channel.eventLoop.makePromise(of: Duration.self)
-        let handler = handler
+        let (handler, finished) = (handler, finished)
         channel.eventLoop.execute {
-            guard let handler = handler.value.handler else { return promise.fail(TransportError.closing) }
+            guard let handler = handler.value.handler else {
+                return finished.whenComplete { promise.fail((try? $0.get())?.error ?? TransportError.closing) }
+            }
             handler.ping(id, timeout: timeout, promise)
         }
         do {

@@ -70,27 +70,10 @@ extension WebSocketHandler {
         var error = failure ?? TransportError(ending: record)
         error?.record = record
         failure = error
-        // The record first: whoever learns of the end may ask for it.
+        // Whoever learns of the end finds the record, and can send nothing more.
         onFinished((record, error))
-        inbound.finish(error.map { .failure($0) } ?? .success(()))
         outbound.finish(error ?? .closing, discarding: false)
+        inbound.finish(error.map { .failure($0) } ?? .success(()))
         feedHeartbeat(.ended)
-    }
-}
-
-extension TransportError {
-    static let closing = TransportError(.closed, "the connection was closed")
-    static let hungUp = TransportError(.lost, "the link ended without a close handshake")
-
-    /// What the end means to the app: nil where both sides parted in peace.
-    init?(ending record: CloseRecord) {
-        guard record.isClean else {
-            self = .hungUp
-            return
-        }
-        let isPeaceful = record.closedFirst == .local || [.normal, .goingAway, .noStatus].contains(record.code)
-        if isPeaceful { return nil }
-        let reason = record.received.map(\.reason).flatMap { $0.isEmpty ? nil : ": \($0)" } ?? ""
-        self.init(.closed, "the peer closed with \(record.code)\(reason)")
     }
 }

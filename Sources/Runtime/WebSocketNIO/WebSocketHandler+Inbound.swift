@@ -62,7 +62,7 @@ extension WebSocketHandler {
     }
 
     /// Few bytes can hold many messages, or inflate to large ones; what the app cannot take is then left unparsed.
-    private var isSwamped: Bool { batchCost > 4 * settings.receiveBuffer && !closing.isClosing }
+    private var isSwamped: Bool { batchCost > 4 * settings.receiveBuffer }
 
     private func take(_ event: MessageReader.Event) {
         switch event {

@@ -23,6 +23,8 @@ public protocol MessageTransport: AnyObject, Sendable {
     var closeRecord: CloseRecord? { get }
 
     /// Waits for the end, whether or not all messages were taken: how it closed, or why it failed.
+    ///
+    /// The only wait that cancellation does not end; ``abort()`` does.
     func ended() async -> Result<CloseRecord, TransportError>
 
     /// Waits for the next message or piece; nil after a clean end.

@@ -4,10 +4,13 @@ extension TransportError {
     /// What is told to whoever still wants something of a connection that was closed in peace.
     package static let closing = TransportError(.closed, "the connection was closed")
 
+    /// The link ended, and nobody had said why.
+    package static let hungUp = TransportError(.lost, "the link ended without a close handshake")
+
     /// What the end of a connection means to the app: nil where both sides parted in peace.
     package init?(ending record: CloseRecord) {
         guard record.isClean else {
-            self.init(.lost, "the link ended without a close handshake")
+            self = .hungUp
             return
         }
         let isPeaceful = record.closedFirst == .local || [.normal, .goingAway, .noStatus].contains(record.code)

@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastTesting
 
 /// A relay between two channels in memory, on a loop whose time the test moves.
-@Suite struct RelayHandlerTests {
+@Suite final class RelayHandlerTests {
     private let loop = EmbeddedEventLoop()
     private let near, far: EmbeddedChannel
     private let nearCalls = Calls()
@@ -35,6 +35,13 @@ import Testing
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         }
         try RelayHandler.join(near, far, conditions)
+    }
+
+    deinit {
+        conditions.isStalled = false
+        near.close(promise: nil)
+        far.close(promise: nil)
+        loop.run()
     }
 
     private func read(_ text: String) throws { try near.writeInbound(ByteBuffer(string: text)) }
