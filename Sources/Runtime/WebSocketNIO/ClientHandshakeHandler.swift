@@ -57,6 +57,7 @@ final class ClientHandshakeHandler: ChannelInboundHandler, RemovableChannelHandl
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if refusal != nil { endRefusal(context) }
         end(context, with: TransportError(handshaking: error, with: options.url))
     }
 

@@ -4,6 +4,10 @@ import NIOSSL
 import WebSocketCore
 import WebSocketRuntime
 
+#if canImport(Network)
+    import Network
+#endif
+
 extension TransportError {
     /// Sorts what went wrong while connecting.
     init(connecting error: any Error, to url: WebSocketURL) {
@@ -20,6 +24,12 @@ extension TransportError {
             }
         case ChannelError.connectTimeout(let limit):
             self.init(.timedOut, "\(url) did not answer within \(limit.nanoseconds / 1_000_000) ms", underlying: error)
+        #if canImport(Network)
+            case NWError.tls: self.init(.tls, "TLS with \(url) failed: \(error)", underlying: error)
+            case NWError.dns: self.init(.unresolved, "the host \(url.host) could not be found: \(error)", underlying: error)
+        #endif
+        case is NIOSSLExtraError:
+            self.init(.invalidConfiguration, "TLS cannot be set up for \(url): \(error)", underlying: error)
         default:
             self.init(.unreachable, "could not connect to \(url): \(Self.words(error))", underlying: error)
         }
@@ -29,6 +39,9 @@ extension TransportError {
     init(handshaking error: any Error, with url: WebSocketURL) {
         switch error {
         case let error as TransportError: self = error
+        // The peer hung up: TLS says so first, and it is no fault of the certificate's.
+        case NIOSSLError.uncleanShutdown, NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])):
+            self.init(.lost, "\(url) hung up during the handshake", underlying: error)
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self.init(.tls, "TLS with \(url) failed: \(error)", underlying: error)
         default:

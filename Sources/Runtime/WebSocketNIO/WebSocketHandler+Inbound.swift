@@ -40,7 +40,10 @@ extension WebSocketHandler {
     func deliver() {
         guard !batch.isEmpty else { return }
         batchCost = 0
-        if closing.isClosing, isPaused { return batch.removeAll() }
+        if dropsRest || (closing.isClosing && isPaused) {
+            dropsRest = true
+            return batch.removeAll()
+        }
         guard !inbound.append(&batch), !isPaused else { return }
         isPaused = true
         feedHeartbeat(.paused)
@@ -62,7 +65,7 @@ extension WebSocketHandler {
     }
 
     /// Few bytes can hold many messages, or inflate to large ones; what the app cannot take is then left unparsed.
-    private var isSwamped: Bool { batchCost > 4 * settings.receiveBuffer }
+    private var isSwamped: Bool { batchCost / 4 > settings.receiveBuffer }
 
     private func take(_ event: MessageReader.Event) {
         switch event {
@@ -71,6 +74,7 @@ extension WebSocketHandler {
         case .ping(let payload): pong(payload)
         case .pong(let payload): feedHeartbeat(.pong(payload))
         case .close(let frame):
+            deliver()  // What came before counts, whether or not the app keeps up.
             isDiscarding = true
             // What broke the link came later than this.
             if survivor != nil { failure = nil }

@@ -102,7 +102,7 @@ extension WebSocketHandler {
             }
         }
         // By parts, so that a peer that takes long over a large message is seen to take it.
-        while out.readableBytes > 2 * Self.batchSize, let part = out.readSlice(length: Self.batchSize) {
+        while out.readableBytes > Self.batchSize, let part = out.readSlice(length: Self.batchSize) {
             let taken = context.eventLoop.makePromise(of: Void.self)
             taken.futureResult.assumeIsolated().whenSuccess { [weak self] in self?.noteProgress() }
             context.write(wrapOutboundOut(part), promise: taken)

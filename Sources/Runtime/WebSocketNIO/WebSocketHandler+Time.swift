@@ -63,7 +63,8 @@ extension WebSocketHandler {
         case .roundTrip(let id, let duration):
             if let id { pings.removeValue(forKey: id)?.succeed(duration) }
         case .expired(let id):
-            let error = closing.isClosing ? failure ?? .closing : TransportError(.timedOut, "no pong came in time")
+            let isOver = closing.isClosing || survivor != nil
+            let error = isOver ? failure ?? .closing : TransportError(.timedOut, "no pong came in time, or too many pings wait")
             pings.removeValue(forKey: id)?.fail(error)
         case .dead:
             abort(TransportError(.unresponsive, "the peer was silent for too long and answered no ping"))

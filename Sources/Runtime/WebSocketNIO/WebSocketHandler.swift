@@ -42,6 +42,8 @@ final class WebSocketHandler: ChannelInboundHandler {
     var isPaused = false
     /// Itself, when TCP is over and bytes are left unparsed: the pipeline keeps it no longer.
     var survivor: WebSocketHandler?
+    /// The app has asked to close and was full: what still comes is dropped, to the end, for a hole would be worse.
+    var dropsRest = false
     /// Nothing that still arrives counts: the peer has said its last word, or broke a rule.
     var isDiscarding = false
 

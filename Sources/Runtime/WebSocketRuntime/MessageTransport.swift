@@ -24,6 +24,7 @@ public protocol MessageTransport: AnyObject, Sendable {
 
     /// Waits for the end, whether or not all messages were taken: how it closed, or why it failed.
     ///
+    /// A link that was cut while bytes wait unparsed, for the app did not keep up, ends when they are taken or it is aborted.
     /// The only wait that cancellation does not end; ``abort()`` does.
     func ended() async -> Result<CloseRecord, TransportError>
 

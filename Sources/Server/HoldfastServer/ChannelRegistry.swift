@@ -6,6 +6,8 @@ import NIOCore
 final class ChannelRegistry: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
+        /// Those that are to be told that there are too many.
+        var rejected: [ObjectIdentifier: any Channel] = [:]
         var connections: [ObjectIdentifier: WebSocketConnection] = [:]
         var isClosing = false
     }
@@ -16,19 +18,33 @@ final class ChannelRegistry: Sendable {
 
     var count: Int { state.withLockedValue(\.channels.count) }
 
-    /// Adds a channel until it closes; false if there are too many.
-    func add(_ channel: any Channel) -> Bool {
+    /// What becomes of a new channel.
+    enum Welcome {
+        case open
+        /// There are too many: it is told so.
+        case rejected
+        /// There are too many even of those: it is closed without a word.
+        case ignored
+    }
+    private static let rejectedCapacity = 256
+
+    /// Adds a channel until it closes.
+    func add(_ channel: any Channel) -> Welcome {
         let id = ObjectIdentifier(channel)
-        let isWelcome = state.withLockedValue { state in
-            guard state.channels.count < capacity, !state.isClosing else { return false }
-            state.channels[id] = channel
-            return true
+        let welcome = state.withLockedValue { state -> Welcome in
+            if state.channels.count < capacity, !state.isClosing {
+                state.channels[id] = channel
+                return .open
+            }
+            guard state.rejected.count < Self.rejectedCapacity else { return .ignored }
+            state.rejected[id] = channel
+            return .rejected
         }
-        guard isWelcome else { return false }
+        if welcome == .ignored { return welcome }
         channel.closeFuture.whenComplete { [state] _ in
-            state.withLockedValue { $0.channels[id] = nil }
+            state.withLockedValue { ($0.channels[id], $0.rejected[id]) = (nil, nil) }
         }
-        return true
+        return welcome
     }
 
     /// Counts a connection in for as long as `body` runs.
@@ -58,7 +74,7 @@ final class ChannelRegistry: Sendable {
 
     /// Drops whatever is left, such as clients that are still shaking hands.
     func drop() {
-        for channel in state.withLockedValue({ Array($0.channels.values) }) { channel.close(promise: nil) }
+        for channel in state.withLockedValue({ Array($0.channels.values) + Array($0.rejected.values) }) { channel.close(promise: nil) }
     }
 }
 

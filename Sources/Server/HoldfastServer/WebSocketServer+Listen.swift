@@ -18,8 +18,10 @@ extension WebSocketServer {
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
+                        let welcome = channels.add(channel)
+                        if welcome == .ignored { throw ChannelError.ioOnClosedChannel }
                         if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
-                        let options = channels.add(channel) ? open : full
+                        let options = welcome == .open ? open : full
                         try channel.pipeline.syncOperations.addHandler(ServerHandshakeHandler(options, onOpen: onOpen))
                     }
                 }

@@ -13,6 +13,8 @@ public struct WebSocketServerConfiguration: Sendable {
     /// What one connection may cost.
     public var limits = WebSocketLimits()
     /// How long a connection waits; `handshake` counts from the TCP connection on, TLS included.
+    ///
+    /// `connect` has no meaning here, and ``slowConsumers`` takes the place of `stall`.
     public var timeouts = WebSocketTimeouts()
     /// Whether messages are handed over whole, or in pieces as they arrive.
     public var delivery = Delivery.messages

@@ -4,7 +4,8 @@ package import WebSocketCore
 public struct WebSocketLimits: Hashable, Sendable {
     /// The largest message taken, all fragments together and after inflating; a larger one ends the connection with 1009.
     public var message = 1 << 20
-    /// The largest frame taken, as it is on the wire; nil: as large as a message.
+    /// The largest frame taken, as it is on the wire; nil: a quarter more than a message, for
+    /// what does not compress grows when compressed.
     public var frame: Int?
     /// The largest number of fragments of one message.
     public var fragments = 65_536
@@ -13,6 +14,8 @@ public struct WebSocketLimits: Hashable, Sendable {
     /// How much of the body of a refused upgrade is kept.
     public var refusalBody = 4096
     /// How much may be received and not yet taken by the app before reading stops.
+    ///
+    /// While it is stopped the peer's pings wait for their pongs too; closing reads on.
     public var receiveBuffer = 256 * 1024
     /// How much may be handed over for sending before `send` waits.
     public var sendBuffer = 64 * 1024
@@ -20,5 +23,8 @@ public struct WebSocketLimits: Hashable, Sendable {
     /// The defaults.
     public init() {}
 
-    package var messageLimits: MessageLimits { MessageLimits(frame: frame ?? message, message: message, fragments: fragments) }
+    package var messageLimits: MessageLimits {
+        let (most, isTooMuch) = message.addingReportingOverflow(message / 4 + 64)
+        return MessageLimits(frame: frame ?? (isTooMuch ? .max : most), message: message, fragments: fragments)
+    }
 }

@@ -142,7 +142,7 @@ struct OutboundState {
     private func fits(_ wish: Wish) -> Bool {
         switch wish {
         case .ticket: streaming == nil
-        case .entry(_, let ticket): cost < capacity && streaming?.ticket == ticket
+        case .entry(_, let ticket): (cost == 0 || cost < capacity) && streaming?.ticket == ticket
         }
     }
 
