@@ -16,6 +16,8 @@ public struct WebSocketConfiguration: Sendable {
     /// How a `wss` server is checked.
     public var tls = TLSOptions()
     /// Whether messages are handed over whole, or in pieces as they arrive.
+    ///
+    /// In pieces, for one consumer at a time: two would take each other's.
     public var delivery = Delivery.messages
 
     /// The defaults.
