@@ -18,7 +18,8 @@ extension MessageReader {
         }
         // A compressed payload says nothing of the message's length; inflating counts it.
         guard frame.isCompressed || message.isCompressed || frame.payloadLength <= limits.message - message.byteCount else {
-            throw ProtocolViolation(.messageTooBig, "more than \(limits.message) bytes")
+            let earlier = message.byteCount == 0 ? "" : " after \(message.byteCount)"
+            throw ProtocolViolation(.messageTooBig, "\(frame.payloadLength) bytes\(earlier), at most \(limits.message) are allowed")
         }
         guard message.frames < limits.fragments else {
             throw ProtocolViolation(.tooManyFragments, "more than \(limits.fragments) frames in one message")
