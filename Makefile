@@ -65,8 +65,8 @@ sanitize: ## Unit tests under Thread Sanitizer and under Address Sanitizer
 	@$(NEED)
 	@$(TALLY) suite sanitize Fuzz/sanitize.sh
 
-bench: ## Compare with Node ws, Python websockets and bare SwiftNIO
-	Benchmarks/run.sh
+bench: ## Measure beside all peers; ROW=text runs the rows with it in their name, CHART=docs renews the README's chart
+	@ROW="$(ROW)" CHART="$(CHART)" Benchmarks/run.sh
 
 format: ## Format all Swift sources in place
 	scripts/lint/format.sh --fix

@@ -1,23 +1,27 @@
 #!/bin/bash
-# The benchmark: Holdfast beside Node `ws`, Python `websockets` and bare SwiftNIO, in one run; see README.md.
+# The benchmark: Holdfast beside its peers, as server and as client; see README.md.
 #
-#   Benchmarks/run.sh [servers|clients]     (no argument: both; about two minutes)
+#   Benchmarks/run.sh              all rows (about a quarter of an hour)
+#   Benchmarks/run.sh --list       the names of the rows
+#   Benchmarks/run.sh --draw       the chart of the latest results, again
 #
-# ROUNDS=n SECONDS_EACH=s: how often and how long each workload is measured (3 times 0.5 s).
-# HOLDFAST_BIN and NIOECHO_BIN name the programs to measure; without them release builds are made first.
+# ROW=text                       only the rows with that text in their name
+# ROUNDS=n SECONDS_EACH=s        how often and how long each program is measured (5 times 0.5 s)
+# CHART=docs                     also renew docs/performance.png and .svg
+# HOLDFAST_BENCH_BIN_DIR=folder  where the Swift programs are; without it they are built first
 set -euo pipefail
 # shellcheck source=../scripts/setup.sh
 source "$(dirname "$0")/../scripts/setup.sh"
-need_bench
-HOLDFAST_BIN=$(swift_program HOLDFAST_BIN HoldfastPeer)
-NIOECHO_BIN=$(swift_program NIOECHO_BIN NIOEcho)
-export HOLDFAST_BIN NIOECHO_BIN
+here=$ROOT/Benchmarks
 
-mkdir -p "$ROOT/.cache/bench"
-for program in load sink; do
-    source=$ROOT/Benchmarks/load/$program.c
-    binary=$ROOT/.cache/bench/$program
-    [ "$binary" -nt "$source" ] && [ "$binary" -nt "$ROOT/Benchmarks/load/wire.h" ] ||
-        cc -O3 -Wall -Wextra -D_GNU_SOURCE -o "$binary" "$source" -lcrypto
-done
-exec python3 "$ROOT/Benchmarks/run.py" "$@"
+case ${1:-} in
+    --list | --draw) exec "$PYTHON" "$here/run.py" "$@" ;;
+esac
+
+need_bench
+"$here/load/build.sh"
+# What cannot be had is a failure in the table, and no reason not to measure the others.
+peers=(beast websocketpp libwebsockets go node python)
+[ -n "${HOLDFAST_BENCH_BIN_DIR:-}" ] || peers+=(swift)
+"$here/peers/build.sh" "${peers[@]}" || say "some peers could not be built"
+exec "$PYTHON" "$here/run.py" "$@"

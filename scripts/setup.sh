@@ -75,6 +75,20 @@ install_python() {
     cp "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed"
 }
 
+# need_charts: what draws the benchmark's chart, into .venv; `make test` does without. Without network there is just no chart.
+need_charts() {
+    has_charts || with_lock python install_charts || say "python: the benchmark will draw no chart"
+}
+
+has_charts() { cmp -s "$ROOT/Benchmarks/harness/requirements.txt" "$ROOT/.venv/charts.installed"; }
+
+install_charts() {
+    if has_charts; then return; fi
+    say "python: $(tr '\n' ' ' < "$ROOT/Benchmarks/harness/requirements.txt")in .venv"
+    "$PYTHON" -m pip install -q --disable-pip-version-check -r "$ROOT/Benchmarks/harness/requirements.txt" || return
+    cp "$ROOT/Benchmarks/harness/requirements.txt" "$ROOT/.venv/charts.installed"
+}
+
 # need_wstest: the Autobahn test suite in .cache/wstest, installed on the first use (about a minute, 100 MB).
 need_wstest() {
     [ -e "$ROOT/.cache/wstest/complete" ] || with_lock wstest install_wstest
@@ -94,7 +108,7 @@ install_wstest() {
 need_build() { need_apt zlib1g-dev; }
 need_conformance() { need_build; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
-need_bench() { need_build; need_apt nodejs node-ws gcc libc6-dev libssl-dev util-linux; need_python; }
+need_bench() { need_build; need_apt gcc libc6-dev libssl-dev openssl util-linux; need_python; need_charts; }
 
 # swift_program VARIABLE PRODUCT: prints the path of a program of ours: the variable's value, or a release build made now.
 swift_program() {

@@ -1,203 +1,280 @@
 // Loads an echo server and tells what a message costs it.
 //
-//   load PORT PID CONNECTIONS DEPTH SIZE SECONDS ws|raw
+//   load PORT PID CONNECTIONS DEPTH SIZE SECONDS raw|ws|deflate
 //
-// Every connection keeps DEPTH binary messages of SIZE bytes on their way: each echo that comes back is answered with the
-// next message. The first echo of each connection is compared byte by byte. Prints one line of JSON: messages per second,
-// and nanoseconds of processor time that process PID (all its threads) spent per message. `raw` means no WebSocket: bytes.
-#include "wire.h"
-#include <dirent.h>
-#include <fcntl.h>
+// Every connection keeps DEPTH messages of SIZE bytes on their way: each echo that comes back is answered with the next one.
+// `raw`: bytes without WebSocket. `ws`: binary messages. `deflate`: JSON as compressed text, all messages different.
+//
+// First the first echoes of every connection are compared byte by byte, then a quarter of SECONDS warms up, then the clock runs.
+// Frames are made beforehand, all with one mask key: the server has the same work with any key, and the load has less.
+//
+// Prints one line of JSON: messages, seconds, the processor time that process PID (all its threads) and the load spent in
+// them, and with one message on its way (CONNECTIONS 1, DEPTH 1) the median and the 99th percentile of round trips, in µs.
+#include "compressed.h"
+#include "frame.h"
+#include "handshake.h"
+#include "process.h"
+#include "stream.h"
 #include <sys/epoll.h>
+
+enum { READ_SIZE = 1 << 20, MAX_SAMPLES = 1 << 22 };
 
 struct connection {
     int fd;
-    size_t unsent; // messages still to write
-    size_t offset; // bytes of the first of them already written
-    bool blocked;  // waits until the socket takes more
+    bool blocked; // waits until the socket takes more
 
-    uint8_t head[MAX_HEADER]; // the start of a frame header that a read has split
+    size_t owed;   // messages still to write
+    size_t frame;  // the stream's frame to write next
+    size_t offset; // how much of it is written
+    double sent;   // when the last one was, with one message on its way
+
+    uint8_t head[MAX_HEADER]; // a frame header, as far as it has come
     size_t head_length;
     uint64_t payload_left;
     bool final, data;
+
+    struct check *check; // while first echoes are compared
 };
 
-static const uint8_t key[4] = {0xE5, 0x71, 0x3C, 0x9D};
-static bool raw;
+// What has come of an echo that is to be compared.
+struct check {
+    size_t to_compare, compared; // messages
+    uint8_t *bytes;
+    size_t length, capacity;
+    bool compressed;
+    z_stream inflater;
+    uint8_t *inflated;
+};
+
+static struct stream stream;
+static enum kind { RAW, WS, DEFLATE } kind;
 static size_t size, depth;
-static uint8_t *payload;
-static uint8_t *frames; // `depth` copies of the frame, to write many at once
-static size_t frame_length;
 static int poller;
 static uint64_t echoes;
+static int checks_left;
 
-// The exact running time of all threads of a process, which the scheduler keeps.
-static double cpu_seconds(int pid) {
-    char path[300];
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *threads = opendir(path);
-    if (!threads) fail(path);
-    double sum = 0;
-    for (struct dirent *entry; (entry = readdir(threads));) {
-        snprintf(path, sizeof path, "/proc/%d/task/%.20s/schedstat", pid, entry->d_name);
-        FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
-        unsigned long long nanoseconds;
-        if (!file) continue;
-        if (fscanf(file, "%llu", &nanoseconds) == 1) sum += nanoseconds * 1e-9;
-        fclose(file);
-    }
-    closedir(threads);
-    return sum;
-}
-
-static void build_frames(void) {
-    payload = malloc(size);
-    for (size_t i = 0; i < size; i++) payload[i] = "{\"id\":12345,\"text\":\"hello world\",\"v\":[1,2,3]} "[i % 45];
-    uint8_t *frame = malloc(size + MAX_HEADER);
-    size_t header = raw ? 0 : put_header(frame, BINARY, size, key);
-    for (size_t i = 0; i < size; i++) frame[header + i] = raw ? payload[i] : payload[i] ^ key[i % 4];
-    frame_length = header + size;
-    frames = malloc(depth * frame_length);
-    for (size_t i = 0; i < depth; i++) memcpy(frames + i * frame_length, frame, frame_length);
-    free(frame);
-}
-
-static void upgrade(int fd, int port) {
-    char head[4096];
-    int length = snprintf(head, sizeof head,
-        "GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n", port);
-    write_all(fd, head, length);
-    read_head(fd, head, sizeof head);
-    if (strncmp(head, "HTTP/1.1 101", 12) != 0) { fprintf(stderr, "no upgrade: %s\n", head); exit(1); }
-}
-
-// Sends one message, blocking, and compares what comes back.
-static void verify(int fd) {
-    write_all(fd, frames, frame_length);
-    uint8_t *echo = malloc(size);
-    size_t received = 0;
-    for (struct header header = {0}; !header.final;) {
-        if (raw) { header.final = true; header.length = size; }
-        uint8_t head[MAX_HEADER];
-        for (size_t length = 0; !raw && !get_header(head, length, &header); length++) read_all(fd, head + length, 1);
-        if (received + header.length > size) break;
-        read_all(fd, echo + received, header.length);
-        received += header.length;
-    }
-    if (received != size || memcmp(echo, payload, size) != 0) { fprintf(stderr, "the echo differs\n"); exit(1); }
-    free(echo);
-}
+static bool sampling;
+static uint32_t *samples; // nanoseconds
+static size_t sample_count;
 
 static void watch(struct connection *c, int operation) {
     struct epoll_event event = {.events = EPOLLIN | (c->blocked ? EPOLLOUT : 0), .data.ptr = c};
     if (epoll_ctl(poller, operation, c->fd, &event) != 0) fail("epoll_ctl");
 }
 
-static struct connection *open_connection(int port) {
-    struct connection *c = calloc(1, sizeof *c);
-    struct sockaddr_in address = loopback(port);
-    c->fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(c->fd, (struct sockaddr *)&address, sizeof address) != 0) fail("connect");
-    no_delay(c->fd);
-    if (!raw) upgrade(c->fd, port);
-    verify(c->fd);
-    fcntl(c->fd, F_SETFL, O_NONBLOCK);
-    watch(c, EPOLL_CTL_ADD);
-    return c;
-}
-
-static void send_unsent(struct connection *c) {
+static void send_owed(struct connection *c) {
     bool was_blocked = c->blocked;
     c->blocked = false;
-    while (c->unsent > 0 && !c->blocked) {
-        ssize_t written = write(c->fd, frames + c->offset, c->unsent * frame_length - c->offset);
+    if (depth == 1) c->sent = now();
+    while (c->owed > 0 && !c->blocked) {
+        if (stream.uniform) c->frame = 0; // all frames are alike: with the first, one write can hold as many as possible
+        size_t end = c->frame + c->owed < stream.frames ? c->frame + c->owed : stream.frames;
+        size_t from = stream.starts[c->frame] + c->offset;
+        ssize_t written = write(c->fd, stream.bytes + from, stream.starts[end] - from);
         if (written < 0 && errno != EAGAIN) fail("write");
         c->blocked = written < 0;
         if (c->blocked) break;
-        size_t total = c->offset + written;
-        c->unsent -= total / frame_length;
-        c->offset = total % frame_length;
+        size_t next = c->frame;
+        while (next < end && stream.starts[next + 1] <= from + written) next++;
+        c->owed -= next - c->frame;
+        c->offset = from + written - stream.starts[next];
+        c->frame = next == stream.frames ? stream.repeat_from : next;
     }
     if (c->blocked != was_blocked) watch(c, EPOLL_CTL_MOD);
 }
 
-static void count_echo(struct connection *c) {
-    echoes++;
-    c->unsent++;
+// The messages to compare with.
+static void expected_message(uint8_t *to, size_t index) {
+    if (kind == DEFLATE) put_json(to, size, index % CYCLE);
+    else put_plain_payload(to, size);
 }
 
-static void receive_raw(struct connection *c, size_t count) {
-    for (c->payload_left += count; c->payload_left >= size; c->payload_left -= size) count_echo(c);
+static void start_check(struct connection *c) {
+    struct check *check = c->check = allocate(sizeof *check);
+    check->to_compare = kind == DEFLATE ? 4 : 1;
+    check->capacity = 2 * size + 64;
+    check->bytes = allocate(check->capacity);
+    check->inflated = allocate(size + 1);
+    start_inflating(&check->inflater);
+    c->owed = 1;
+    checks_left++;
+}
+
+static void end_check(struct connection *c) {
+    inflateEnd(&c->check->inflater);
+    free(c->check->bytes);
+    free(c->check->inflated);
+    free(c->check);
+    c->check = NULL;
+    checks_left--;
+}
+
+// Compares an echo, and asks for the next one until enough have been compared.
+static void compare(struct connection *c) {
+    struct check *check = c->check;
+    uint8_t *expected = allocate(size), *echo = check->bytes;
+    size_t length = check->length;
+    expected_message(expected, check->compared);
+    if (kind == DEFLATE) {
+        if (!check->compressed) reject("the server does not compress its messages");
+        if (length + sizeof flush_end > check->capacity) reject("the echo is too long");
+        memcpy(check->bytes + length, flush_end, sizeof flush_end);
+        length = inflate_message(&check->inflater, check->inflated, size + 1, check->bytes, length);
+        echo = check->inflated;
+    }
+    if (length != size || memcmp(echo, expected, size) != 0) reject("the echo differs: %zu bytes came, not %zu alike", length, size);
+    free(expected);
+    check->length = 0;
+    if (++check->compared == check->to_compare) end_check(c);
+    else c->owed++;
+}
+
+static void keep(struct check *check, const uint8_t *bytes, size_t count) {
+    if (check->length + count > check->capacity) reject("the echo is too long");
+    memcpy(check->bytes + check->length, bytes, count);
+    check->length += count;
+}
+
+static void echo_came(struct connection *c) {
+    echoes++;
+    if (c->check) {
+        compare(c);
+        return;
+    }
+    if (sampling && sample_count < MAX_SAMPLES) samples[sample_count++] = (now() - c->sent) * 1e9;
+    c->owed++;
+}
+
+static void receive_raw(struct connection *c, const uint8_t *bytes, size_t count) {
+    if (c->check) keep(c->check, bytes, count);
+    for (c->payload_left += count; c->payload_left >= size; c->payload_left -= size) echo_came(c);
+}
+
+// Takes a header out of `bytes`, or a part of one, and returns how many bytes that were.
+static size_t receive_header(struct connection *c, const uint8_t *bytes, size_t count) {
+    struct header header;
+    size_t taken;
+    if (c->head_length == 0 && get_header(bytes, count, &header)) {
+        taken = header.size;
+    } else { // a read has split it
+        for (taken = 0; taken < count;) {
+            c->head[c->head_length++] = bytes[taken++];
+            if (get_header(c->head, c->head_length, &header)) break;
+        }
+        if (!get_header(c->head, c->head_length, &header)) return taken;
+        c->head_length = 0;
+    }
+    if (header.opcode == CLOSE) reject("the server closed the connection");
+    if (header.masked) reject("the server masks its frames");
+    c->payload_left = header.length;
+    c->final = header.final;
+    c->data = header.opcode < CLOSE;
+    if (c->check && header.opcode != 0) c->check->compressed = header.compressed;
+    if (c->payload_left == 0 && c->final && c->data) echo_came(c);
+    return taken;
 }
 
 static void receive_frames(struct connection *c, const uint8_t *bytes, size_t count) {
     while (count > 0) {
+        size_t step;
         if (c->payload_left == 0) {
-            struct header header;
-            size_t taken = 0;
-            do { // almost always at once; byte by byte only where a read has split the header
-                c->head[c->head_length++] = bytes[taken++];
-            } while (!get_header(c->head, c->head_length, &header) && taken < count);
-            bytes += taken;
-            count -= taken;
-            if (!get_header(c->head, c->head_length, &header)) return;
-            if (header.opcode == CLOSE) { fprintf(stderr, "the server closed the connection\n"); exit(1); }
-            c->head_length = 0;
-            c->payload_left = header.length;
-            c->final = header.final;
-            c->data = header.opcode < CLOSE;
+            step = receive_header(c, bytes, count);
+        } else {
+            step = c->payload_left < count ? c->payload_left : count;
+            if (c->check && c->data) keep(c->check, bytes, step);
+            c->payload_left -= step;
+            if (c->payload_left == 0 && c->final && c->data) echo_came(c);
         }
-        size_t step = c->payload_left < count ? c->payload_left : count;
-        c->payload_left -= step;
         bytes += step;
         count -= step;
-        if (c->payload_left == 0 && c->final && c->data) count_echo(c);
     }
 }
 
-static void receive(struct connection *c) {
-    static uint8_t bytes[1 << 20];
-    ssize_t count = read(c->fd, bytes, sizeof bytes);
-    if (count < 0 && errno == EAGAIN) return;
-    if (count <= 0) { fprintf(stderr, "the server ended the connection\n"); exit(1); }
-    if (raw) receive_raw(c, count);
-    else receive_frames(c, bytes, count);
-}
-
-static void run_until(double end) {
+static void run_until(double end, bool checking) {
+    static uint8_t buffer[READ_SIZE];
     struct epoll_event events[256];
-    while (now() < end) {
-        int count = epoll_wait(poller, events, 256, 50);
-        for (int i = 0; i < count; i++) {
+    while (now() < end && !(checking && checks_left == 0)) {
+        int ready = epoll_wait(poller, events, 256, 100);
+        for (int i = 0; i < ready; i++) {
             struct connection *c = events[i].data.ptr;
-            if (events[i].events & ~EPOLLOUT) receive(c);
-            if (c->unsent > 0) send_unsent(c);
+            if (events[i].events & ~EPOLLOUT) {
+                ssize_t got = read(c->fd, buffer, sizeof buffer);
+                if (got == 0) reject("the server ended the connection");
+                if (got < 0 && errno != EAGAIN) fail("read");
+                if (got > 0) kind == RAW ? receive_raw(c, buffer, got) : receive_frames(c, buffer, got);
+            }
+            if (c->owed > 0) send_owed(c);
         }
     }
+}
+
+static void offer_compression(int fd, int port) {
+    char head[4096];
+    upgrade(fd, port, "/echo", "Sec-WebSocket-Extensions: permessage-deflate\r\n", head, sizeof head);
+    if (!strstr(head, "permessage-deflate")) reject("the server does not agree to compress");
+    if (strstr(head, "no_context_takeover")) reject("the server gives up context takeover");
+}
+
+static struct connection *open_connection(int port) {
+    char head[4096];
+    struct connection *c = allocate(sizeof *c);
+    c->fd = connect_to(port);
+    if (kind == WS) upgrade(c->fd, port, "/echo", "", head, sizeof head);
+    if (kind == DEFLATE) offer_compression(c->fd, port);
+    never_block(c->fd);
+    watch(c, EPOLL_CTL_ADD);
+    return c;
+}
+
+static int ascending(const void *a, const void *b) {
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
 }
 
 int main(int argc, char **argv) {
-    if (argc != 8) { fprintf(stderr, "usage: load PORT PID CONNECTIONS DEPTH SIZE SECONDS ws|raw\n"); return 2; }
-    int port = atoi(argv[1]), pid = atoi(argv[2]), connections = atoi(argv[3]);
+    if (argc != 8) {
+        fprintf(stderr, "usage: load PORT PID CONNECTIONS DEPTH SIZE SECONDS raw|ws|deflate\n");
+        return 2;
+    }
+    int port = atoi(argv[1]), pid = atoi(argv[2]), count = atoi(argv[3]);
     depth = atoi(argv[4]);
     size = atoi(argv[5]);
     double seconds = atof(argv[6]);
-    raw = strcmp(argv[7], "raw") == 0;
+    kind = strcmp(argv[7], "raw") == 0 ? RAW : strcmp(argv[7], "ws") == 0 ? WS : DEFLATE;
+    stream = kind == RAW ? raw_stream(size, depth) : kind == WS ? plain_stream(size, depth) : compressed_stream(size);
 
-    build_frames();
     poller = epoll_create1(0);
-    for (int i = 0; i < connections; i++) {
-        struct connection *c = open_connection(port);
-        c->unsent = depth;
-        send_unsent(c);
+    struct connection **connections = allocate(count * sizeof *connections);
+    for (int i = 0; i < count; i++) connections[i] = open_connection(port);
+
+    for (int i = 0; i < count; i++) {
+        start_check(connections[i]);
+        send_owed(connections[i]);
     }
-    run_until(now() + seconds * 0.3); // warm
-    double started = now(), cpu = cpu_seconds(pid);
+    run_until(now() + PATIENCE_SECONDS, true);
+    if (checks_left > 0) reject("%d of %d connections did not get their first echo", checks_left, count);
+
+    for (int i = 0; i < count; i++) {
+        connections[i]->owed = depth;
+        send_owed(connections[i]);
+    }
+    run_until(now() + seconds / 4, false);
+
+    if (count == 1 && depth == 1) samples = allocate(MAX_SAMPLES * sizeof *samples);
+    sampling = samples != NULL;
     uint64_t before = echoes;
-    run_until(started + seconds);
-    double messages = echoes - before, elapsed = now() - started;
+    double started = now(), cpu = cpu_seconds(pid), load_cpu = own_cpu_seconds();
+    run_until(started + seconds, false);
+    double elapsed = now() - started;
     cpu = cpu_seconds(pid) - cpu;
-    if (messages == 0) { fprintf(stderr, "no echo in %g s\n", seconds); return 1; }
-    printf("{\"rate\": %.1f, \"cpu\": %.1f}\n", messages / elapsed, cpu * 1e9 / messages);
+    load_cpu = own_cpu_seconds() - load_cpu;
+    if (echoes == before) reject("no echo in %g s", seconds);
+
+    printf("{\"messages\": %llu, \"seconds\": %.6f, \"cpu\": %.6f, \"load_cpu\": %.6f", (unsigned long long)(echoes - before), elapsed,
+        cpu, load_cpu);
+    if (sample_count > 0) {
+        qsort(samples, sample_count, sizeof *samples, ascending);
+        printf(", \"p50\": %.2f, \"p99\": %.2f", samples[sample_count / 2] / 1e3, samples[sample_count * 99 / 100] / 1e3);
+    }
+    printf("}\n");
 }

@@ -1,14 +1,13 @@
 import Foundation
 import Holdfast
 
-/// Holdfast as a peer: what the conformance, interop and benchmark scripts start; see `Interop/README.md`.
+/// Holdfast as a peer: what the conformance and interop scripts start; see `Interop/README.md`.
 @main
 enum HoldfastPeer {
     static let usage = """
         usage: HoldfastPeer echo-server [--tls-cert FILE --tls-key FILE]
                HoldfastPeer suite URL [--ca FILE] [--no-compression] [--lines]
                HoldfastPeer autobahn-client URL --agent NAME
-               HoldfastPeer bench-client receive|send URL SIZE SECONDS
         """
 
     static func main() async throws {
@@ -24,11 +23,6 @@ enum HoldfastPeer {
         case ("autobahn-client", 2):
             guard let agent = arguments.options["--agent"] else { fail() }
             try await AutobahnClient(url: arguments.words[1], agent: agent).run()
-        case ("bench-client", 5):
-            guard let mode = BenchClient.Mode(rawValue: arguments.words[1]), let size = Int(arguments.words[3]),
-                let seconds = Double(arguments.words[4])
-            else { fail() }
-            try await BenchClient(mode: mode, url: arguments.words[2], size: size, seconds: seconds).run()
         default:
             fail()
         }

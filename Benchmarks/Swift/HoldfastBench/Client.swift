@@ -1,0 +1,89 @@
+import Holdfast
+import Measure
+
+/// The three workloads with `async` functions; each returns the line to print.
+struct Client: Sendable {
+    private let workload: Workload
+
+    init(_ workload: Workload) { self.workload = workload }
+
+    /// Runs where the connection's I/O runs.
+    @concurrent
+    func runOnEventLoop() async throws -> String {
+        try await withConnection { connection in try await connection.onEventLoop { try await run($0) } }
+    }
+
+    /// Runs on the global pool of threads.
+    @concurrent
+    func runOnPool() async throws -> String {
+        try await withConnection(run)
+    }
+
+    private func withConnection(_ body: (WebSocketConnection) async throws -> String) async throws -> String {
+        let url = "ws://127.0.0.1:\(workload.port)\(workload.mode.path)"
+        return try await WebSocketConnection.withConnection(to: url, configuration: .bench, body)
+    }
+
+    private func run(_ connection: WebSocketConnection) async throws -> String {
+        switch workload.mode {
+        case .ping: try await ping(connection)
+        case .receive: try await receive(connection)
+        case .send: try await send(connection)
+        }
+    }
+
+    private func ping(_ connection: WebSocketConnection) async throws -> String {
+        let message = Message.binary(workload.payload)
+        var trips = RoundTrips(workload)
+        trips.depart()
+        try await connection.send(message)
+        for try await echo in connection.messages {
+            workload.check("size of an echo", echo.byteCount, workload.size)
+            if let line = trips.arrive() { return line }
+            trips.depart()
+            try await connection.send(message)
+        }
+        Workload.fail("closed too early")
+    }
+
+    private func receive(_ connection: WebSocketConnection) async throws -> String {
+        var meter = Meter()
+        var count = 0
+        meter.begin()
+        try await connection.send(.text(workload.order))
+        for try await message in connection.messages {
+            guard case .binary(let bytes) = message else {
+                let line = meter.finish(workload.count)
+                workload.check("messages", count, workload.count)
+                return line
+            }
+            workload.check("size of a message", bytes.count, workload.size)
+            count += 1
+        }
+        Workload.fail("closed too early")
+    }
+
+    private func send(_ connection: WebSocketConnection) async throws -> String {
+        let message = Message.binary(workload.payload)
+        var meter = Meter()
+        meter.begin()
+        for _ in 0..<workload.count { try await connection.send(message) }
+        try await connection.send(.text("end"))
+        for try await case .text(let answer) in connection.messages {
+            let line = meter.finish(workload.count)
+            workload.check("messages", Int(answer), workload.count)
+            return line
+        }
+        Workload.fail("closed too early")
+    }
+}
+
+extension WebSocketConfiguration {
+    /// Without compression, and with messages as large as the largest that is measured.
+    static var bench: WebSocketConfiguration {
+        var configuration = WebSocketConfiguration()
+        configuration.compression = nil
+        configuration.limits.message = 64 << 20
+        return configuration
+    }
+}

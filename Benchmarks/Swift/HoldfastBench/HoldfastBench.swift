@@ -1,0 +1,33 @@
+import Holdfast
+import HoldfastServer
+import Measure
+import NIOCore
+
+/// Holdfast as the server and the client that are measured, with each of the ways in which an app can use it.
+@main
+enum HoldfastBench {
+    static func main() async {
+        // One event loop, as for all that are measured here: SwiftNIO counts the machine's cores, and not those that it may use.
+        NIOSingletons.groupLoopCountSuggestion = 1
+        do { try await run() } catch { Workload.fail("\(error)") }
+    }
+
+    private static func run() async throws {
+        let words = CommandLine.arguments.dropFirst()
+        let rest = words.dropFirst()
+        switch (words.first, Workload(rest), rest.first.flatMap { Int($0) }) {
+        case ("echo", _, let port?): try await EchoServer(port: port, handlers: .eventLoop).run()
+        case ("echo-pool", _, let port?): try await EchoServer(port: port, handlers: .pool).run()
+        case ("echo-inline", _, let port?): try await EchoServer(port: port, handlers: .eventLoop).runInline()
+        case ("client", let workload?, _): print(try await Client(workload).runOnEventLoop())
+        case ("client-pool", let workload?, _): print(try await Client(workload).runOnPool())
+        case ("client-inline", let workload?, _): try await InlineClient.run(workload)
+        default:
+            Workload.fail(
+                """
+                usage: HoldfastBench echo|echo-pool|echo-inline PORT
+                       HoldfastBench client|client-pool|client-inline ping|receive|send PORT SIZE COUNT
+                """)
+        }
+    }
+}

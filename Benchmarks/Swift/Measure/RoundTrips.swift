@@ -1,0 +1,22 @@
+/// Counts round trips: the first few warm up, the others are measured.
+public struct RoundTrips: Sendable {
+    private let workload: Workload
+    private var meter = Meter()
+    private var done = 0
+
+    /// No round trip yet.
+    public init(_ workload: Workload) { self.workload = workload }
+
+    /// A message is about to be sent.
+    public mutating func depart() {
+        if done == workload.warmUp { meter.begin(samples: workload.count) }
+        meter.depart()
+    }
+
+    /// The echo is here; at the end, the line to print.
+    public mutating func arrive() -> String? {
+        if done >= workload.warmUp { meter.arrive() }
+        done += 1
+        return done == workload.warmUp + workload.count ? meter.finish(workload.count) : nil
+    }
+}
