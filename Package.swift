@@ -43,6 +43,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         // The tool's command line.
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
+        // Percentiles of latencies in the tool's benchmark.
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift.git", from: "0.2.0"),
     ],
     targets: [
         // Core: rules only.
@@ -68,7 +70,8 @@ let package = Package(
 
         // Client: what an app imports.
         .target(
-            name: "Holdfast", dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", nioLocks],
+            name: "Holdfast",
+            dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", nioLocks, deques],
             path: "Sources/Client/Holdfast", swiftSettings: strict),
 
         // Server.
@@ -90,12 +93,12 @@ let package = Package(
             dependencies: [
                 "Holdfast", "HoldfastServer", "HoldfastTesting",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             path: "Sources/Tools/holdfast", swiftSettings: strict),
 
         // Peers of the conformance, interop and benchmark scripts.
         .executableTarget(name: "HoldfastPeer", dependencies: ["Holdfast", "HoldfastServer"], path: "Interop/Peer", swiftSettings: strict),
-        .executableTarget(name: "NIOEcho", dependencies: [nioCore, nioPosix], path: "Benchmarks/NIOEcho", swiftSettings: strict),
 
         // What libFuzzer runs; tests replay its corpus.
         .target(

@@ -65,7 +65,7 @@ until_has() {
 pause() { read -r -t 0.05 <> <(:) || :; }
 
 # --- Help and usage
-for command in "" connect serve "serve echo" demo; do
+for command in "" connect bench serve "serve echo" demo; do
     # shellcheck disable=SC2086
     run $command --help </dev/null
     check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
@@ -103,6 +103,13 @@ expect "--ping with zero" 64 "ping" connect $any --ping 0
 expect "--ping with nonsense" 64 "ping" connect $any --ping x
 expect "--max-message with nonsense" 64 "max-message" connect $any --max-message 1T
 expect "--max-message of zero" 64 "max-message" connect $any --max-message 0
+expect "bench without a URL" 64 "--serve" bench
+expect "bench with a URL and --serve" 64 "exclude each other" bench $any --serve
+expect "bench with --port and without --serve" 64 "--serve" bench $any --port 1
+expect "too many connections" 64 "1 to 10000" bench $any --connections 10001
+expect "too much in flight" 64 "1 GiB" bench $any --connections 1000 --depth 1000 --size 1M
+expect "a rate of zero" 64 "--rate" bench $any --rate 0
+expect "replies larger than --max-message" 64 "--max-message" bench $any --size 2K --max-message 1K
 expect "--port out of range" 64 "not a port" serve echo --port 70000
 expect "--tls-cert without its key" 64 "go together" serve echo --tls-cert "$here/server.py"
 expect "--tls-cert with --tls-self-signed" 64 "exclude each other" serve echo --tls-self-signed --tls-cert x --tls-key y
@@ -136,6 +143,17 @@ run connect "$fake/binary" --hex </dev/null
 check "--hex dumps binary messages" 'grep -q "^00000010  10 11 12 13 " "$work/out"'
 run connect "$fake/binary" </dev/null
 check "binary messages are summed up" 'grep -q "^binary, 20 bytes: 00 01 " "$work/out"'
+
+brief=(--warm-up 0 --duration 0.3 --wait 0.5 --connections 3)
+expect "bench: nobody listens" 4 "127.0.0.1:1" bench $any
+expect "bench: a refused upgrade" 3 "401" bench "$fake/401" "${brief[@]}"
+expect "bench: a close code is named" 6 "4001 \(application code\)" bench "$fake/close/4001" "${brief[@]}"
+expect "bench: a broken protocol" 7 "opcode" bench "$fake/violate" "${brief[@]}"
+expect "bench: connections that end are counted" 1 "3 connections ended early" bench "$fake/close/1000" "${brief[@]}"
+run bench "$fake/escape" "${brief[@]}" </dev/null
+check "bench: what is no echo is an error" '[[ $status == 1 ]] && grep -q "^errors .*another kind or length" "$work/out"'
+run bench "$fake/mute" "${brief[@]}" --depth 4 </dev/null
+check "bench: what is not answered is lost" '[[ $status == 1 ]] && grep -q "^errors  *12 without a reply" "$work/out"'
 
 timeout 30 "$tool" connect "$fake/escape" --wait 0.2 2>"$work/err" </dev/null | head -c 4 >"$work/out"
 check "text goes into a pipe as it came" '[[ $(cat "$work/out") == $'"'"'\e[2J'"'"' ]]'
@@ -183,6 +201,27 @@ wait $echo_pid
 status=$?
 check "SIGTERM ends the echo server with status 0" '[[ $status == 0 ]]'
 check "the echo server logged its clients" 'grep -q "opened /" "$work/echo.log" && grep -q "20000 messages" "$work/echo.log"'
+
+# --- Measuring
+mkfifo "$work/bench-url"
+"$tool" bench --serve --port 0 --quiet >"$work/bench-url" 2>/dev/null &
+bench_pid=$!
+servers+=($bench_pid)
+bench_url=$(first_line "$work/bench-url")
+check "bench --serve prints its URL" '[[ $bench_url == ws://127.0.0.1:*/ ]]'
+brief=(--warm-up 0.1 --duration 0.5)
+run bench "$bench_url" "${brief[@]}" --depth 4 </dev/null
+check "bench measures" '[[ $status == 0 && ! -s $work/err ]] && grep -Eq "^errors +0$" "$work/out" && grep -Eq "p99.99 +[0-9.]+ m?" "$work/out"'
+check "bench says what a closed loop is" 'grep -q "^closed loop" "$work/out"'
+run bench "$bench_url" "${brief[@]}" --rate 500 --text --size 0 </dev/null
+check "bench keeps a rate" '[[ $status == 0 ]] && grep -q "^open loop: 500 messages/s" "$work/out" && grep -q "due to sent" "$work/out"'
+run bench "$bench_url" "${brief[@]}" --size 300K --depth 8 --connections 2 --no-compression --json </dev/null
+check "bench --json is JSON that agrees with itself" '[[ $status == 0 ]] && python3 "$here/bench.py" 307200 <"$work/out"'
+check "bench shows how it goes, and Control-C ends it with what was measured" 'python3 "$here/live.py" "$tool" "$bench_url" >"$work/out"'
+kill -TERM $bench_pid
+wait $bench_pid
+status=$?
+check "SIGTERM ends the server with status 0" '[[ $status == 0 ]]'
 
 # --- Reconnecting
 port=${url##*:}

@@ -43,6 +43,8 @@ def serve(sock):
     if path == "/violate":
         sock.sendall(b"\x83\x00")
         return stream.read()
+    if path == "/mute":
+        return stream.read()
     if path == "/lost":
         return None
     if path == "/escape":

@@ -10,9 +10,10 @@ import ArgumentParser
               holdfast serve echo
               holdfast connect ws://localhost:9001
               echo hello | holdfast connect ws://localhost:9001
+              holdfast bench ws://localhost:9001
 
             \(Outcome.table)
             """,
         version: "0.1.0",
-        subcommands: [ConnectCommand.self, ServeCommand.self, DemoCommand.self])
+        subcommands: [ConnectCommand.self, BenchCommand.self, ServeCommand.self, DemoCommand.self])
 }

@@ -1,0 +1,25 @@
+import Foundation
+
+/// How many files, and so how many connections, this process may have open.
+enum OpenFiles {
+    /// Besides the connections: event loops, terminal, libraries.
+    private static let others = 64
+
+    /// Raises this process's own limit, as far as it may, to hold so many connections; the number that fits.
+    static func makeRoom(forConnections count: Int) -> Int {
+        #if canImport(Glibc)
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let resource = RLIMIT_NOFILE
+        #endif
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return count }
+        let wanted = rlim_t(count + others)
+        if limit.rlim_cur < wanted {
+            var raised = limit
+            raised.rlim_cur = min(wanted, limit.rlim_max)
+            if setrlimit(resource, &raised) == 0 { limit = raised }
+        }
+        return min(count, Int(clamping: limit.rlim_cur) - others)
+    }
+}

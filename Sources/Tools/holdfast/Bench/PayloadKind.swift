@@ -1,0 +1,6 @@
+import ArgumentParser
+
+/// What the messages of a benchmark are.
+enum PayloadKind: String, EnumerableFlag {
+    case binary, text
+}

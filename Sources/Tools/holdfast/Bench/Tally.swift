@@ -1,0 +1,67 @@
+/// What was counted, of one connection or of all.
+struct Tally: Sendable {
+    /// Counts besides the latencies; messages and bytes are those of the time measured, errors those of the whole run.
+    struct Counts: Hashable, Sendable {
+        var sent = 0
+        var received = 0
+        var receivedBytes = 0
+        /// Replies of another kind, length or content.
+        var wrong = 0
+        /// Echoes out of their order, or of nothing.
+        var disordered = 0
+        /// Messages without a reply.
+        var lost = 0
+        /// Messages that were due and could not be sent.
+        var unsent = 0
+
+        var errors: Int { wrong + disordered + lost }
+
+        static func += (counts: inout Counts, other: Counts) {
+            counts.sent += other.sent
+            counts.received += other.received
+            counts.receivedBytes += other.receivedBytes
+            counts.wrong += other.wrong
+            counts.disordered += other.disordered
+            counts.lost += other.lost
+            counts.unsent += other.unsent
+        }
+    }
+
+    /// What one connection has counted since it last told: cheap to fill, taken over as a whole.
+    struct Batch: Hashable, Sendable {
+        private static let capacity = 256
+
+        var counts = Counts()
+        /// From when a message was meant to leave until its reply came, in microseconds.
+        private(set) var latencies: [UInt32] = []
+        /// From when a message was meant to leave until it left, in microseconds.
+        private(set) var delays: [UInt32] = []
+        private let since: Duration
+
+        init(since: Duration) { self.since = since }
+
+        mutating func answered(after time: Duration) { latencies.append(time.latency) }
+        mutating func left(after delay: Duration) { delays.append(delay.latency) }
+
+        /// Whether it should be told now: it is large, or half a second old.
+        func isDue(at now: Duration) -> Bool {
+            latencies.count >= Self.capacity || delays.count >= Self.capacity || now - since >= .milliseconds(500)
+        }
+    }
+
+    var counts = Counts()
+    private(set) var latencies = Latencies()
+    private(set) var delays = Latencies()
+
+    mutating func add(_ batch: Batch) {
+        counts += batch.counts
+        for latency in batch.latencies { latencies.record(latency) }
+        for delay in batch.delays { delays.record(delay) }
+    }
+
+    mutating func add(_ other: Tally) {
+        counts += other.counts
+        latencies.add(other.latencies)
+        delays.add(other.delays)
+    }
+}
