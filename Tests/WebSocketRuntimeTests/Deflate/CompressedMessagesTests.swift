@@ -1,3 +1,4 @@
+import MachineCore
 import Testing
 import WebSocketCore
 import WebSocketRuntime
@@ -81,6 +82,69 @@ import WebSocketRuntime
                 frame(.text, deflater.message(Array("Hello".utf8)), isCompressed: true, to: .server)
                 + frame(.binary, [1, 2, 3], to: .server) + frame(.text, deflater.message([]), isCompressed: true, to: .server)
             #expect(try events(&reader, frames) == [.message(.text("Hello")), .message(.binary([1, 2, 3])), .message(.text(""))])
+        }
+    }
+
+    @Test(arguments: [Role.client, .server], [true, false])
+    func `messages of every length come whole in one frame or byte by byte`(role: Role, takeover: Bool) throws {
+        let parameters = DeflateParameters(takeover: takeover)
+        let deflater = Deflater(parameters: parameters, role: role == .client ? .server : .client)
+        var whole = MessageReader(role: role, inflater: Inflater(parameters: parameters, role: role))
+        var cut = MessageReader(role: role, inflater: Inflater(parameters: parameters, role: role))
+        var messages = Messages(seed: 7)
+        for length in Array(0...20) + Array(stride(from: 21, to: 3000, by: 29)) + Array(1020...1030) + [300_000, 70_000, 5, 0, 262_144] {
+            let message = messages.next(count: length)
+            let bytes = frame(.binary, deflater.message(message), isCompressed: true, to: role)
+            #expect(try events(&whole, bytes) == [.message(.binary(message))], "\(length) bytes")
+            if length < 5000 { #expect(try bytes.flatMap { try events(&cut, [$0]) } == [.message(.binary(message))], "\(length) bytes") }
+        }
+    }
+
+    /// RFC 7692 §7.2.3.1, and .3 to .6; the last two leave out the byte behind a final block, and all bytes.
+    @Test(arguments: [
+        "f2 48 cd c9 c9 07 00", "00 05 00 fa ff 48 65 6c 6c 6f 00", "f3 48 cd c9 c9 07 00 00", "f2 48 05 00 00 00 ff ff ca c9 c9 07 00",
+        "f3 48 cd c9 c9 07 00", "",
+    ])
+    func `every way to end a message is understood when it comes in one frame`(hex: String) throws {
+        let bytes = frame(.text, [UInt8](hex: hex), isCompressed: true, to: .client)
+        for takeover in [true, false] {
+            var reader = MessageReader(role: .client, inflater: Inflater(parameters: .init(takeover: takeover), role: .client))
+            for _ in 1...3 { #expect(try events(&reader, bytes) == [.message(.text(hex.isEmpty ? "" : "Hello"))]) }
+        }
+    }
+
+    @Test func `one frame is limited to the byte, also when the messages before it were of another length`() throws {
+        for earlier in [0, 1000, 200_000] {
+            for length in [1, 63, 1023, 1024, 1025, 5000, 1 << 16] {
+                let deflater = Deflater(parameters: .init(), role: .client)
+                let frames = [earlier, length, length + 1].map {
+                    frame(.binary, deflater.message([UInt8](repeating: 7, count: $0)), isCompressed: true, to: .server)
+                }
+                var reader = MessageReader(
+                    role: .server, limits: MessageLimits(message: max(earlier, length)),
+                    inflater: Inflater(parameters: .init(), role: .server))
+                for bytes in frames[..<2] { #expect(try events(&reader, bytes).count == 1) }
+                guard length >= earlier else { continue }
+                let violation = #expect(throws: ProtocolViolation.self) { try events(&reader, frames[2]) }
+                #expect(violation?.kind == .messageTooBig)
+            }
+        }
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `a corrupted frame says the same whole or byte by byte`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var messages = Messages(seed: seed)
+        let compressed = Deflater(parameters: .init(), role: .server).message(messages.next(count: 1500))
+        for _ in 1...20 {
+            var corrupt = compressed
+            corrupt[Int.random(in: corrupt.indices, using: &random)] ^= 1 << UInt8.random(in: 0...7, using: &random)
+            let bytes = frame(.binary, corrupt, isCompressed: true, to: .client)
+            func reading(_ reads: [[UInt8]]) -> [MessageReader.Event]? {
+                var reader = MessageReader(role: .client, inflater: Inflater(parameters: .init(), role: .client))
+                return try? reads.flatMap { try events(&reader, $0) }
+            }
+            #expect(reading([bytes]) == reading(bytes.map { [$0] }))
         }
     }
 

@@ -16,6 +16,27 @@ extension Inflater {
     func message(_ bytes: [UInt8], limit: Int = 1 << 26) throws -> [UInt8] { try message(inPieces: [bytes], limit: limit) }
 }
 
+extension Inflater {
+    /// Inflates one message, whose tail is there, into rooms of these lengths.
+    func message(withTail bytes: [UInt8], rooms: () -> Int) throws -> [UInt8] {
+        var output: [UInt8] = []
+        try bytes.withUnsafeBytes {
+            var (input, isFull) = ($0, true)
+            while isFull {
+                let length = rooms()
+                try withUnsafeTemporaryAllocation(byteCount: length, alignment: 1) {
+                    var free = $0
+                    try inflate(&input, isLast: true, into: &free)
+                    output += $0[..<(length - free.count)]
+                    isFull = free.isEmpty
+                }
+            }
+            guard input.isEmpty else { throw ProtocolViolation(.invalidCompressedData, "\(input.count) bytes are left") }
+        }
+        return output
+    }
+}
+
 extension Deflater {
     /// Compresses one message that is given in these pieces.
     func message(inPieces pieces: [[UInt8]]) -> [UInt8] {

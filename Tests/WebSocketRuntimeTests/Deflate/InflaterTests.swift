@@ -85,6 +85,40 @@ import WebSocketRuntime
         }
     }
 
+    /// The last three leave out the byte behind a final block, and all bytes, and take the tail for data.
+    @Test(arguments: [
+        ("f2 48 cd c9 c9 07 00", hello), ("f3 48 cd c9 c9 07 00 00", hello), ("f3 48 cd c9 c9 07 00", hello), ("", []),
+        ("01 05 00 fa ff 48", [0x48, 0, 0, 0xFF, 0xFF]),
+    ])
+    func `a message comes out whatever room it gets, and ends when room is left`(hex: String, expected: [UInt8]) throws {
+        let message = [UInt8](hex: hex) + [0, 0, 0xFF, 0xFF]
+        for takeover in [true, false] {
+            for length in 1...8 {
+                let inflater = Inflater(parameters: .init(takeover: takeover), role: .client)
+                for _ in 1...3 { #expect(try inflater.message(withTail: message, rooms: { length }) == expected, "room for \(length)") }
+            }
+        }
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `long messages come out whatever room they get`(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        var messages = Messages(seed: seed)
+        let takeover = Bool.random(using: &random)
+        let deflater = Deflater(parameters: .init(takeover: takeover), role: .client)
+        let inflater = Inflater(parameters: .init(takeover: takeover), role: .server)
+        for _ in 1...10 {
+            let message = messages.next(count: Int.random(in: 0...5000, using: &random))
+            let compressed = deflater.message(message) + [0, 0, 0xFF, 0xFF]
+            // Now and then exactly as much as there is.
+            let exact = Bool.random(using: &random)
+            let inflated = try inflater.message(withTail: compressed) {
+                exact ? max(message.count, 1) : Int.random(in: 1...700, using: &random)
+            }
+            #expect(inflated == message)
+        }
+    }
+
     @Test(arguments: [1, 2, 63, 64, 65, 255, 256, 257, 5000, 1 << 16])
     func `a message may be as long as the limit and not a byte longer`(length: Int) throws {
         for takeover in [true, false] {

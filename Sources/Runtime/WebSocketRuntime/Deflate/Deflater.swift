@@ -41,24 +41,29 @@ public final class Deflater: MessageDeflater {
         hasInput = !isLast
         let stream = stream ?? open()
         var rest = input
-        repeat {
-            stream.setInput(rest.takeZlibPart())
-            advance(stream, isLast && rest.isEmpty ? Z_SYNC_FLUSH : Z_NO_FLUSH, into: &output)
-        } while !rest.isEmpty
+        // Room for most messages is taken from the stack.
+        var size = input.count <= 1024 ? 1024 : 16 * 1024
+        while !advance(stream, &rest, isLast: isLast, into: &output, room: size) { size = 16 * 1024 }
         guard isLast else { return }
         output.removeLast(4)  // RFC 7692 §7.2.1: the 00 00 FF FF that every flush ends with.
         if !takesContextOver { deflateReset(stream) }
     }
 
-    /// Runs until all input is used and, if flushing, all output is out.
-    private func advance(_ stream: ZlibStream, _ flush: CInt, into output: inout [UInt8]) {
-        var room = stream.pointee.avail_in <= ZlibStream.smallRoom ? ZlibStream.smallRoom : ZlibStream.largeRoom
-        repeat {
-            // Always more than the six bytes of room below which zlib might write the flush mark twice.
-            let status = stream.step(into: &output, room: room) { CZlib.deflate($0, flush) }
+    /// Takes one step; whether all input is used and, with `isLast`, all output is out.
+    ///
+    /// The copy costs less than to clear room in the array would. There must be more than the six bytes of room below which zlib
+    /// might write the flush mark twice.
+    private func advance(
+        _ stream: ZlibStream, _ rest: inout UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8], room: Int
+    ) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { room in
+            let flush = isLast && rest.count <= ZlibStream.most ? Z_SYNC_FLUSH : Z_NO_FLUSH
+            var free = room
+            let status = stream.step(&rest, into: &free) { CZlib.deflate($0, flush) }
             precondition(status == Z_OK || status == Z_BUF_ERROR, "zlib's deflate failed: \(status)")
-            room = ZlibStream.largeRoom
-        } while stream.pointee.avail_out == 0
+            output.append(contentsOf: UnsafeRawBufferPointer(rebasing: room[..<(room.count - free.count)]))
+            return rest.isEmpty && !free.isEmpty
+        }
     }
 
     private func open() -> ZlibStream {

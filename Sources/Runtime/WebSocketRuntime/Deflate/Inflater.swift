@@ -35,63 +35,53 @@ public final class Inflater: MessageInflater {
         stream.free()
     }
 
-    /// Inflates a piece of one message and appends what comes out to `output`.
-    ///
-    /// Throws `messageTooBig` instead of appending more than `limit` bytes in this call, and `invalidCompressedData` for a bad stream.
-    /// The array grows only as bytes come out, whatever the stream may promise.
-    public func inflate(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
-        let end = output.end(after: limit)
-        var rest = input
-        while !rest.isEmpty { try advance(rest.takeZlibPart(), into: &output, upTo: end) }
+    /// Inflates a piece of one message into `room`, as far as that goes; see ``MessageInflater``.
+    public func inflate(
+        _ input: inout UnsafeRawBufferPointer, isLast: Bool, into room: inout UnsafeMutableRawBufferPointer
+    ) throws(ProtocolViolation) {
+        while true {
+            // Without input, or at the end of a final block, there should be one more byte (RFC 7692 §7.2.3.4, §7.2.3.6).
+            // Some peers leave it out, which can mean one thing only. The tail alone would be half a block.
+            if position != .inside, input.isEmpty || isLast && input.count == 4 { break }
+            try advance(&input, into: &room)
+            if input.isEmpty, isBetweenBlocks || !room.isEmpty { break }
+            if room.isEmpty { return }
+        }
+        if isLast { try end(&input) }
     }
 
-    /// Ends the message: feeds `00 00 FF FF` and forgets the context when takeover is off.
-    ///
-    /// Throws as ``inflate(_:into:limit:)`` does, and `invalidCompressedData` if the message ends inside a block.
-    public func finish(into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
-        // Without input, or at the end of a final block, there should be one more byte (RFC 7692 §7.2.3.4, §7.2.3.6).
-        // Some peers leave it out, which can mean one thing only. The tail alone would be half a block.
-        if position == .inside {
-            let end = output.end(after: limit)
-            try withUnsafeBytes(of: UInt32(0x0000_FFFF).bigEndian) { tail throws(ProtocolViolation) in
-                try advance(tail, into: &output, upTo: end)
-            }
-            guard position == .pastFinal || stream?.isBetweenBlocks == true else {
-                throw ProtocolViolation(.invalidCompressedData, "the message ends inside a block")
-            }
+    /// Runs until zlib has used all input, or all room, or has come to the end of a final block.
+    private func advance(
+        _ input: inout UnsafeRawBufferPointer, into room: inout UnsafeMutableRawBufferPointer
+    ) throws(ProtocolViolation) {
+        let stream = stream ?? open()
+        let status = stream.step(&input, into: &room) { CZlib.inflate($0, Z_SYNC_FLUSH) }
+        switch status {
+        case Z_OK, Z_BUF_ERROR:  // The second says only that nothing was left to do.
+            position = .inside
+        case Z_STREAM_END:
+            // BFINAL ends a stream for zlib, not for RFC 7692 §7.2.3.4: go on at the next byte with the window kept.
+            inflateResetKeep(stream)
+            position = .pastFinal
+        default:
+            throw ProtocolViolation(.invalidCompressedData, stream.complaint ?? "zlib's inflate says \(status)")
         }
+    }
+
+    /// Whether a block has just ended, with no bits left over, so that nothing more comes out without more input.
+    private var isBetweenBlocks: Bool {
+        // zlib says so once only: called again without input it forgets it.
+        position == .pastFinal || position == .inside && stream?.pointee.data_type == 128
+    }
+
+    /// Ends the message, whose tail may be left in the input, and forgets the context when takeover is off.
+    private func end(_ input: inout UnsafeRawBufferPointer) throws(ProtocolViolation) {
+        guard position != .inside || isBetweenBlocks else {
+            throw ProtocolViolation(.invalidCompressedData, "the message ends inside a block")
+        }
+        input = UnsafeRawBufferPointer(rebasing: input[input.count...])
         position = .start
         if !takesContextOver, let stream { inflateReset(stream) }
-    }
-
-    /// Runs until all input is used and all output is out.
-    private func advance(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], upTo end: Int) throws(ProtocolViolation) {
-        let stream = stream ?? open()
-        stream.setInput(input)
-        // Text often shrinks to a quarter.
-        var room = input.count <= ZlibStream.smallRoom / 4 ? ZlibStream.smallRoom : ZlibStream.largeRoom
-        while true {
-            // At most one byte more than allowed, to see whether there is one.
-            let left = end - output.count
-            let status = stream.step(into: &output, room: room > left ? left + 1 : room) { CZlib.inflate($0, Z_SYNC_FLUSH) }
-            guard output.count <= end else {
-                output.removeLast()
-                throw ProtocolViolation(.messageTooBig, "a compressed message grows beyond its limit")
-            }
-            switch status {
-            case Z_OK, Z_BUF_ERROR:  // The second says only that nothing was left to do.
-                position = .inside
-                if stream.pointee.avail_out > 0 { return }
-            case Z_STREAM_END:
-                // BFINAL ends a stream for zlib, not for RFC 7692 §7.2.3.4: go on at the next byte with the window kept.
-                inflateResetKeep(stream)
-                position = .pastFinal
-                if stream.pointee.avail_in == 0 { return }
-            default:
-                throw ProtocolViolation(.invalidCompressedData, stream.complaint ?? "zlib's inflate says \(status)")
-            }
-            room = ZlibStream.largeRoom
-        }
     }
 
     private func open() -> ZlibStream {
@@ -103,14 +93,6 @@ public final class Inflater: MessageInflater {
 }
 
 extension ZlibStream {
-    /// Whether `inflate` has just ended a block that is not the last and has no bits left over.
-    fileprivate var isBetweenBlocks: Bool { pointee.data_type == 128 }
-
     /// What zlib says is wrong, such as `invalid distance too far back`.
     fileprivate var complaint: String? { pointee.msg.map { String(cString: $0) } }
-}
-
-extension [UInt8] {
-    /// How many bytes there may be once `limit` more have been appended.
-    fileprivate func end(after limit: Int) -> Int { limit > Int.max - count ? Int.max : count + Swift.max(limit, 0) }
 }

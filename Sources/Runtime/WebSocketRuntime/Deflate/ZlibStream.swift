@@ -4,10 +4,8 @@ import CZlib
 typealias ZlibStream = UnsafeMutablePointer<z_stream>
 
 extension ZlibStream {
-    /// Room that is taken from the stack: enough for the messages that are most frequent.
-    static let smallRoom = 1024
-    /// Room for the rest of a longer message, taken as often as needed.
-    static let largeRoom = 16 * 1024
+    /// The most bytes that zlib is given at once; it counts with 32 bits.
+    static let most = 1 << 30
 
     /// A stream that `open` has made ready.
     static func make(_ open: (ZlibStream) -> CInt) -> ZlibStream {
@@ -24,30 +22,18 @@ extension ZlibStream {
         deallocate()
     }
 
-    /// Puts the input in place; it must stay valid until zlib has used it up.
-    func setInput(_ input: UnsafeRawBufferPointer) {
+    /// Takes one step, after which `input` is what zlib has not used and `room` what it has not filled.
+    func step(
+        _ input: inout UnsafeRawBufferPointer, into room: inout UnsafeMutableRawBufferPointer, _ step: (ZlibStream) -> CInt
+    ) -> CInt {
+        let (given, offered) = (Swift.min(input.count, Self.most), Swift.min(room.count, Self.most))
         pointee.next_in = UnsafeMutableRawPointer(mutating: input.baseAddress)?.assumingMemoryBound(to: UInt8.self)
-        pointee.avail_in = UInt32(input.count)
-    }
-
-    /// Takes one step and appends what comes out, at most `room` bytes.
-    ///
-    /// The copy costs less than to clear room in the array would, and the array grows by what came out only.
-    func step(into output: inout [UInt8], room: Int, _ step: (ZlibStream) -> CInt) -> CInt {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: room) { buffer in
-            (pointee.next_out, pointee.avail_out) = (buffer.baseAddress, UInt32(room))
-            let status = step(self)
-            output.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[..<(room - Int(pointee.avail_out))]))
-            return status
-        }
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    /// Removes and returns as many bytes as zlib can count, or all that are left.
-    mutating func takeZlibPart() -> UnsafeRawBufferPointer {
-        let part = UnsafeRawBufferPointer(rebasing: prefix(1 << 30))
-        self = UnsafeRawBufferPointer(rebasing: dropFirst(1 << 30))
-        return part
+        pointee.avail_in = UInt32(given)
+        pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        pointee.avail_out = UInt32(offered)
+        let status = step(self)
+        input = UnsafeRawBufferPointer(rebasing: input[(given - Int(pointee.avail_in))...])
+        room = UnsafeMutableRawBufferPointer(rebasing: room[(offered - Int(pointee.avail_out))...])
+        return status
     }
 }
