@@ -2,4 +2,5 @@
 @_exported public import MachineCore
 @_exported public import SessionCore
 @_exported public import WebSocketCore
+@_exported public import WebSocketNIO
 @_exported public import WebSocketRuntime

@@ -97,7 +97,8 @@ final class ClientHandshakeHandler: ChannelInboundHandler, RemovableChannelHandl
         deadline?.cancel()
         do {
             let socket = try WebSocketChannel.install(
-                on: context.channel, agreement: agreement, settings: options.connection, position: .after(self))
+                on: context.channel, agreement: agreement, settings: options.connection, position: .after(self),
+                isPlain: !options.url.isSecure, inline: options.inline?())
             opened.succeed(socket)
             if rest.readableBytes > 0 { context.fireChannelRead(NIOAny(rest)) }
             context.fireChannelReadComplete()

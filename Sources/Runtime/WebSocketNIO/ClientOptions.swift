@@ -12,6 +12,8 @@ package struct ClientOptions: Sendable {
     package var handshakeTimeout: Duration = .seconds(10)
     package var tls = TLSOptions()
     package var connection = ConnectionSettings(role: .client)
+    /// Makes who gets the messages on the event loop, once the connection is open; nil: tasks take them.
+    package var inline: (@Sendable () -> any InlineHandler)?
 
     package init(url: WebSocketURL) { self.url = url }
 }

@@ -115,7 +115,8 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: response)), promise: nil)
         do {
             let socket = try WebSocketChannel.install(
-                on: context.channel, agreement: agreement, settings: options.connection, position: .after(self))
+                on: context.channel, agreement: agreement, settings: options.connection, position: .after(self),
+                isPlain: !options.isSecure, inline: options.inline?(request, context.remoteAddress?.endpoint))
             onOpen(socket, request)
             if early.readableBytes > 0 {
                 context.fireChannelRead(NIOAny(early))

@@ -19,6 +19,10 @@ package struct ServerOptions: Sendable {
     /// From the connection to the end of the handshake, TLS included.
     package var handshakeTimeout: Duration = .seconds(10)
     package var connection = ConnectionSettings(role: .server)
+    /// There is TLS between the socket and the handshake.
+    package var isSecure = false
+    /// Makes who gets a connection's messages on the event loop; nil: tasks take them.
+    package var inline: (@Sendable (RequestHead, _ peer: String?) -> any InlineHandler)?
     /// Asked about every valid upgrade request.
     package var decide: @Sendable (ServerHandshake, _ peer: String?) async -> Decision
     /// Answers requests that are not upgrades.

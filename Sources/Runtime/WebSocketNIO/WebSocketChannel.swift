@@ -1,3 +1,4 @@
+package import DequeModule
 import NIOConcurrencyHelpers
 package import NIOCore
 package import WebSocketCore
@@ -6,11 +7,12 @@ package import WebSocketRuntime
 /// A WebSocket on a NIO channel, as a transport of messages.
 ///
 /// The link ends at the latest when this object is released.
-package final class WebSocketChannel: MessageTransport {
+package final class WebSocketChannel: BatchTransport {
     package let agreement: Agreement
     package let role: Role
     private let channel: any Channel
-    private let handler: NIOLoopBoundBox<WeakHandler>
+    private let local: LoopLocal
+    private let handler: HandlerReference
     private let inbound: InboundQueue
     private let outbound: OutboundQueue
     private let record: NIOLockedValueBox<CloseRecord?>
@@ -20,46 +22,79 @@ package final class WebSocketChannel: MessageTransport {
     /// How a connection ended, and why if that was not in peace.
     typealias Ending = (record: CloseRecord, error: TransportError?)
 
-    /// The handler lives in the pipeline; nothing else keeps it.
-    struct WeakHandler { weak var handler: WebSocketHandler? }
+    /// Its handler, for as long as that lives.
+    ///
+    /// SAFETY: touched on the event loop only. A weak reference would make every other one slower.
+    private final class HandlerReference: @unchecked Sendable {
+        @exclusivity(unchecked) var handler: WebSocketHandler?
+    }
 
     /// Turns a channel whose handshake is done into a WebSocket.
     ///
     /// Call on its event loop.
     ///
-    /// - Parameter position: Where the frames come out of the pipeline.
+    /// - Parameters:
+    ///   - position: Where the frames come out of the pipeline.
+    ///   - isPlain: Whether they come from the socket itself: no TLS.
+    ///   - inline: Who gets the messages on the event loop; nil: tasks take them.
     static func install(
         on channel: any Channel, agreement: Agreement, settings: ConnectionSettings,
-        position: ChannelPipeline.SynchronousOperations.Position
+        position: ChannelPipeline.SynchronousOperations.Position, isPlain: Bool, inline: (any InlineHandler)?
     ) throws -> WebSocketChannel {
-        let box = NIOLoopBoundBox(WeakHandler(), eventLoop: channel.eventLoop)
-        let loop = channel.eventLoop
+        let (loop, local) = (channel.eventLoop, LoopLocal.acquire(for: channel.eventLoop))
+        let box = HandlerReference()
         let inbound = InboundQueue(capacity: settings.receiveBuffer) {
-            loop.execute { box.value.handler?.resumeReading() }
+            loop.execute { box.handler?.resumeReading() }
         } onIdle: {
-            loop.execute { box.value.handler?.tellViolation() }
+            loop.execute { box.handler?.tellViolation() }
         }
-        let outbound = OutboundQueue(capacity: settings.sendBuffer) {
-            loop.execute {
-                box.value.handler?.drain()
-                box.value.handler?.flush()
-            }
+        let options = settings.compression ?? CompressionOptions()
+        let deflater = agreement.deflate.map { Deflater(parameters: $0, role: settings.role, options: options) }
+        let writer = FrameWriter(role: settings.role, deflater: deflater, threshold: options.threshold)
+        let encoder = FrameEncoder(role: settings.role, threshold: writer.compressionThreshold, local: local)
+        let outbound = OutboundQueue(capacity: settings.sendBuffer, encoder: encoder) {
+            // What a task sends on the event loop itself leaves when its turn ends.
+            if loop.inEventLoop { box.handler?.noteWork() } else { loop.execute { box.handler?.noteWork() } }
         }
         let (record, finished) = (NIOLockedValueBox<CloseRecord?>(nil), loop.makePromise(of: Ending.self))
-        let handler = WebSocketHandler(settings: settings, agreement: agreement, inbound: inbound, outbound: outbound) {
+        let sharesReads = isPlain && shareReads(of: channel, local)
+        let handler = WebSocketHandler(
+            settings: settings, agreement: agreement, local: local, sharesReads: sharesReads, inbound: inbound, outbound: outbound,
+            encoder: encoder, writer: writer, inline: inline
+        ) {
             record.withLockedValue { [end = $0.record] in $0 = end }
             finished.succeed($0)
+        } onGone: {
+            box.handler = nil
         }
-        box.value.handler = handler
-        try channel.pipeline.syncOperations.addHandler(handler, position: position)
-        return WebSocketChannel(agreement, settings.role, channel, box, inbound, outbound, record, finished.futureResult)
+        box.handler = handler
+        do {
+            try channel.pipeline.syncOperations.addHandler(handler, position: position)
+        } catch {
+            box.handler = nil
+            throw error
+        }
+        return WebSocketChannel(agreement, settings.role, channel, local, box, inbound, outbound, record, finished.futureResult)
+    }
+
+    /// Makes a channel read into the buffer of its event loop, if it can: a channel of Network.framework brings its own.
+    private static func shareReads(of channel: any Channel, _ local: LoopLocal) -> Bool {
+        guard let options = channel.syncOptions else { return false }
+        do {
+            try options.setOption(.maxMessagesPerRead, value: 1)
+            try options.setOption(.recvAllocator, value: SharedReadAllocator(local: local))
+            return true
+        } catch {
+            return false
+        }
     }
 
     private init(
-        _ agreement: Agreement, _ role: Role, _ channel: any Channel, _ handler: NIOLoopBoundBox<WeakHandler>, _ inbound: InboundQueue,
-        _ outbound: OutboundQueue, _ record: NIOLockedValueBox<CloseRecord?>, _ finished: EventLoopFuture<Ending>
+        _ agreement: Agreement, _ role: Role, _ channel: any Channel, _ local: LoopLocal, _ handler: HandlerReference,
+        _ inbound: InboundQueue, _ outbound: OutboundQueue, _ record: NIOLockedValueBox<CloseRecord?>, _ finished: EventLoopFuture<Ending>
     ) {
         (self.agreement, self.role, self.channel, self.handler, self.inbound) = (agreement, role, channel, handler, inbound)
+        self.local = local
         (self.outbound, self.record, self.finished) = (outbound, record, finished)
     }
 
@@ -80,9 +115,16 @@ package final class WebSocketChannel: MessageTransport {
 
     package func receive() async throws(TransportError) -> Received? { try await inbound.next() }
 
+    package func receiveBatch() async throws(TransportError) -> Deque<Received> { try await inbound.nextBatch() }
+
+    package func putBack(_ rest: Deque<Received>) { inbound.putBack(rest) }
+
     package func send(_ message: Message) async throws(TransportError) { try await outbound.send(message) }
 
-    package func offer(_ message: Message) throws(TransportError) -> Bool { try outbound.offer(message) }
+    package func offer(_ message: Message) throws(TransportError) -> Bool {
+        if local.loop.inEventLoop, let handler = handler.handler, handler.sendNow(message) { return true }
+        return try outbound.offer(message)
+    }
 
     package func beginMessage() async throws(TransportError) -> MessageTicket { try await outbound.beginMessage() }
 
@@ -102,7 +144,7 @@ package final class WebSocketChannel: MessageTransport {
         let promise = channel.eventLoop.makePromise(of: Duration.self)
         let (handler, finished) = (handler, finished)
         channel.eventLoop.execute {
-            guard let handler = handler.value.handler else {
+            guard let handler = handler.handler else {
                 return finished.whenComplete { promise.fail((try? $0.get())?.error ?? TransportError.closing) }
             }
             handler.ping(id, timeout: timeout, promise)
@@ -135,8 +177,16 @@ package final class WebSocketChannel: MessageTransport {
         perform { $0.abort(TransportError(.lost, "the connection was dropped by this side")) }
     }
 
+    /// Runs `body` on the event loop with the socket of the connection's inline handler.
+    package func run(_ body: @escaping @Sendable (InlineSocket) -> Void) {
+        perform { if let inline = $0.inline { body(inline.socket) } }
+    }
+
+    /// Runs tasks on the connection's event loop, in the turn in which their message came.
+    package var loop: LoopActor { LoopActor(local) }
+
     private func perform(_ body: @escaping @Sendable (WebSocketHandler) -> Void) {
         let handler = handler
-        channel.eventLoop.execute { if let handler = handler.value.handler { body(handler) } }
+        channel.eventLoop.execute { if let handler = handler.handler { body(handler) } }
     }
 }

@@ -21,7 +21,7 @@ extension WebSocketHandler {
         }
         deliver()
         untold = (CloseFrame(violation.closeCode, reason: violation.description), until: now + .seconds(1))
-        if inbound.awaitIdle() { tellViolation() } else { setAlarm() }
+        if inline != nil || inbound.awaitIdle() { tellViolation() } else { setAlarm() }
     }
 
     /// Tells the peer which rule it broke, if it has not been told.
@@ -39,7 +39,10 @@ extension WebSocketHandler {
         (stalledUntil, survivor) = (nil, unparsed == nil ? nil : self)
         alarm?.task.cancel()
         alarm = nil
-        guard survivor != nil else { return feedClosing(.transportEnded) }
+        guard survivor != nil else {
+            feedClosing(.transportEnded)
+            return onGone()
+        }
         outbound.finish(failure ?? .hungUp, discarding: true)
         feedHeartbeat(.ended)
     }
@@ -51,6 +54,7 @@ extension WebSocketHandler {
     }
 
     func perform(_ effects: [CloseHandshake.Effect]) {
+        isSendingOver = closing.isClosing
         for effect in effects {
             switch effect {
             case .sendClose(let frame):
@@ -74,6 +78,10 @@ extension WebSocketHandler {
         onFinished((record, error))
         outbound.finish(error ?? .closing, discarding: false)
         inbound.finish(error.map { .failure($0) } ?? .success(()))
+        if let (handler, socket) = inline.take() {
+            socket.handler = nil
+            handler.ended(error.map { .failure($0) } ?? .success(record))
+        }
         feedHeartbeat(.ended)
     }
 }

@@ -1,3 +1,4 @@
+import DequeModule
 import NIOCore
 import WebSocketCore
 import WebSocketRuntime
@@ -5,12 +6,14 @@ import WebSocketRuntime
 extension WebSocketHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isDiscarding else { return }
+        isInTurn = true  // Until the read is complete.
         var bytes = unwrapInboundIn(data)
         if unparsed == nil { parse(&bytes) } else { unparsed?.writeBuffer(&bytes) }
+        if sharesReads { local.give(input: bytes) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        feedHeartbeat(.activity)
+        activeAt = .now()
         finishTurn()
         context.fireChannelReadComplete()
     }
@@ -22,15 +25,22 @@ extension WebSocketHandler {
         finishTurn()
     }
 
-    /// Ends a turn: hands over what was received, flushes what was written, asks for more.
+    /// Ends a turn: hands over what was received, lets whoever waited for it run, writes what they sent, asks for more.
     func finishTurn() {
+        local.beginTurn()
+        isInTurn = true
         deliver()
+        local.runJobs()
         // The app may have taken all of a batch at once, or want no more: then nobody calls for the rest.
         while !isPaused || closing.isClosing, var bytes = unparsed.take() {
             parse(&bytes)
             deliver()
+            local.runJobs()
         }
+        isInTurn = false
+        drain()
         flush()
+        local.endTurn()
         if survivor != nil { return transportEnded() }
         // Whoever closes reads on even when the app does not, or the peer's close frame would never be seen.
         if !isPaused || closing.isClosing { context?.read() }
@@ -39,12 +49,16 @@ extension WebSocketHandler {
     /// Hands over what was received so far.
     func deliver() {
         guard !batch.isEmpty else { return }
-        batchCost = 0
+        (batchCost, expectedBatch) = (0, batch.count)
         if dropsRest || (closing.isClosing && isPaused) {
             dropsRest = true
             return batch.removeAll()
         }
-        guard !inbound.append(&batch), !isPaused else { return }
+        if !inbound.append(&batch) { pause() }
+    }
+
+    private func pause() {
+        guard !isPaused else { return }
         isPaused = true
         feedHeartbeat(.paused)
     }
@@ -53,24 +67,61 @@ extension WebSocketHandler {
         let rest = buffer.withUnsafeReadableBytes { bytes in
             var bytes = bytes
             do throws(ProtocolViolation) {
-                while !isDiscarding, !isSwamped, let event = try reader.next(&bytes) { take(event) }
+                if let inline {
+                    reading = bytes.baseAddress.map { (buffer, $0) }
+                    try hand(&bytes, to: inline.handler, inline.socket)
+                } else {
+                    try collect(&bytes)
+                }
             } catch {
                 fail(error)
             }
             return bytes.count
         }
+        reading = nil
         guard rest > 0, !isDiscarding else { return }
         buffer.moveReaderIndex(to: buffer.writerIndex - rest)
-        unparsed = buffer
+        unparsed = sharesReads ? ByteBuffer(bytes: buffer.readableBytesView) : buffer
+        if inline != nil { pause() }
     }
 
-    /// Few bytes can hold many messages, or inflate to large ones; what the app cannot take is then left unparsed.
-    private var isSwamped: Bool { batchCost / 4 > settings.receiveBuffer }
+    /// Makes messages of the bytes, until there are more than the app may take: few bytes can hold many, or inflate to large ones.
+    private func collect(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) {
+        while !isDiscarding, batchCost / 4 <= settings.receiveBuffer {
+            if let lone = reader.nextLone(&bytes) {
+                // SAFETY: nobody else looks at the bytes of a read; the channel's pool uses them again only when we have let go.
+                receive(.message(try lone.consumedMessage()), cost: lone.payload.count + 64)
+            } else if let event = try reader.next(&bytes) {
+                receive(event)
+            } else {
+                return
+            }
+        }
+    }
 
-    private func take(_ event: MessageReader.Event) {
+    /// Lends the messages in the bytes to an inline handler, until the peer does not take what it sends.
+    private func hand(
+        _ bytes: inout UnsafeRawBufferPointer, to handler: any InlineHandler, _ socket: InlineSocket
+    ) throws(ProtocolViolation) {
+        while !isDiscarding, !isBlocked || isSendingOver {
+            if let lone = reader.nextLone(&bytes) {
+                // SAFETY: as above.
+                try lone.unmaskInPlace()
+                handler.received(lone.kind, lone.payload.bytes, on: socket)
+            } else if let event = try reader.next(&bytes) {
+                receive(event)
+            } else {
+                return
+            }
+        }
+    }
+
+    private func receive(_ event: MessageReader.Event) {
         switch event {
-        case .message(let message): receive(.message(message))
-        case .chunk(let chunk): receive(.chunk(chunk))
+        case .message(let message): receive(.message(message), cost: message.byteCount + 64)
+        case .chunk(let chunk):
+            guard let (handler, socket) = inline else { return receive(.chunk(chunk), cost: chunk.bytes.count + 64) }
+            chunk.bytes.withUnsafeBytes { handler.received(chunk.kind, $0.bytes, on: socket) }
         case .ping(let payload): pong(payload)
         case .pong(let payload): feedHeartbeat(.pong(payload))
         case .close(let frame):
@@ -82,8 +133,9 @@ extension WebSocketHandler {
         }
     }
 
-    private func receive(_ element: Received) {
+    private func receive(_ element: Received, cost: Int) {
+        if batch.isEmpty { batch.reserveCapacity(expectedBatch) }
         batch.append(element)
-        batchCost += element.cost
+        batchCost += cost
     }
 }

@@ -5,16 +5,19 @@ import WebSocketCore
 import WebSocketRuntime
 
 extension WebSocketHandler {
-    private static let batchSize = 64 * 1024
+    static let batchSize = 64 * 1024
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable {
-            stalledUntil = nil
-            feedHeartbeat(.activity)
-            drain()
-            flush()
-        } else {
+        isBlocked = !context.channel.isWritable
+        if isBlocked {
             startStall()
+        } else {
+            stalledUntil = nil
+            activeAt = .now()
+            drain()
+            if let inline, wantsRoom.take() { inline.handler.writable(inline.socket) }
+            flush()
+            if inline != nil, isPaused, !isInTurn { resumeReading() }
         }
         context.fireChannelWritabilityChanged()
     }
@@ -25,35 +28,56 @@ extension WebSocketHandler {
         setAlarm()
     }
 
+    /// A task has sent something.
+    func noteWork() {
+        hasWork = true
+        flushLater()
+    }
+
+    /// There is something to write: at the end of the turn, if there is one.
+    func flushLater() {
+        guard !isInTurn, !awaitsFlush else { return }
+        awaitsFlush = true
+        local.flushLater(self)
+    }
+
+    /// Writes what was sent outside a turn of this connection.
+    func writeOffTurn() {
+        awaitsFlush = false
+        drain()
+        flush()
+    }
+
     /// Writes what waits to be sent, as long as the socket takes it.
     func drain() {
-        guard let context else { return }
-        while context.channel.isWritable, !isCloseFrameSent {
-            if let payload = owedPong.take() { writer.writeControl(.pong, payload, into: &out) }
-            let entries = outbound.take(upTo: Self.batchSize)
-            guard !entries.isEmpty else { return writeCloseFrame() }
-            // An entry's cost covers its frame, so the batch is written without growing the buffer again.
-            out.reserveCapacity(minimumWritableBytes: min(entries.reduce(0) { $0 + $1.cost }, 2 * Self.batchSize))
-            for entry in entries {
-                switch entry {
-                case .message(let message): writer.write(message, into: &out)
-                case .chunk(let chunk, let isFirst): writer.write(chunk, isFirst: isFirst, into: &out)
+        guard context != nil else { return }
+        while !isBlocked, !isCloseFrameSent {
+            if longFrame != nil {
+                writePart()
+            } else {
+                writeOwed()
+                if let entry = queued.popFirst() {
+                    write(entry)
+                } else if hasWork {
+                    takeQueued()
+                } else {
+                    return writeCloseFrame()
                 }
-                if out.readableBytes >= Self.batchSize { writeOut() }
             }
-            writeOut()
+            if out.count >= Self.batchSize { writeOut() }
         }
     }
 
     /// Answers a ping, ahead of the app; when the peer does not read, only its latest (RFC 6455 §5.5.3).
     func pong(_ payload: [UInt8]) {
-        guard let context, !isCloseFrameSent else { return }
-        if context.channel.isWritable { writer.writeControl(.pong, payload, into: &out) } else { owedPong = payload }
+        guard context != nil, !isCloseFrameSent else { return }
+        if isBlocked || longFrame != nil { owedPong = payload } else { writer.writeControl(.pong, payload, into: &out) }
     }
 
     /// Sends a ping, ahead of the messages that wait.
     func ping(_ payload: [UInt8]) {
         guard !isCloseFrameSent else { return }
+        if longFrame != nil { return owedPings.append(payload) }
         writer.writeControl(.ping, payload, into: &out)
         pingsInOut.append(payload)
     }
@@ -64,6 +88,41 @@ extension WebSocketHandler {
         guard needsFlush else { return }
         needsFlush = false
         context?.flush()
+    }
+
+    /// What could not come between the parts of a message.
+    private func writeOwed() {
+        if let payload = owedPong.take() { writer.writeControl(.pong, payload, into: &out) }
+        guard !owedPings.isEmpty else { return }
+        for payload in owedPings { ping(payload) }
+        owedPings = []
+    }
+
+    private func takeQueued() {
+        hasWork = false  // First: a sender that this lets in says so at once.
+        queued = outbound.take(upTo: Self.batchSize) {
+            guard encoder.byteCount > 0 else { return }
+            var frames = encoder.take()
+            if out.isEmpty { out = frames } else { out.write(frames.take()) }
+        }
+        if !queued.isEmpty { hasWork = true }
+    }
+
+    private func write(_ entry: OutboundQueue.Entry) {
+        if !out.hasMemory { out = local.takeOutput() }
+        switch entry {
+        case .message(let message) where message.byteCount > FrameEncoder.largest && !writer.compresses(message.byteCount):
+            longFrame = LongFrame(message, header: writer.header(message.opcode, payloadLength: message.byteCount), into: &out)
+        case .message(let message): writer.write(message, into: &out)
+        case .chunk(let chunk, let isFirst):
+            writer.write(chunk, isFirst: isFirst, into: &out)
+            isMidMessage = !chunk.isLast
+        }
+    }
+
+    private func writePart() {
+        if !out.hasMemory { out = local.takeOutput() }
+        if longFrame?.write(upTo: Self.batchSize - min(out.count, Self.batchSize / 2), into: &out) != false { longFrame = nil }
     }
 
     /// The close frame follows what was accepted for sending; nothing follows the close frame (RFC 6455 §5.5.1).
@@ -80,35 +139,49 @@ extension WebSocketHandler {
         guard isCloseFrameSent, let context else { return endsOutput = true }
         flush()
         let promise = context.eventLoop.makePromise(of: Void.self)
-        promise.futureResult.assumeIsolated().whenFailure { [weak self] _ in self?.context?.close(promise: nil) }
+        promise.futureResult.assumeIsolated().whenFailure { _ in context.close(promise: nil) }
         context.close(mode: .output, promise: promise)
     }
 
     /// The peer took a part of a large message.
     private func noteProgress() {
         if stalledUntil != nil { startStall() }
-        feedHeartbeat(.activity)
+        activeAt = .now()
     }
 
-    private func writeOut() {
-        guard let context, out.readableBytes > 0 else { return }
-        let pings = pingsInOut
-        pingsInOut = []
+    func writeOut() {
+        guard !out.isEmpty, let context else { return }
         var written: EventLoopPromise<Void>?
-        if !pings.isEmpty {
+        if !pingsInOut.isEmpty {
+            let pings = pingsInOut
+            pingsInOut = []
             written = context.eventLoop.makePromise()
-            written?.futureResult.assumeIsolated().whenSuccess { [weak self] in
-                for ping in pings { self?.feedHeartbeat(.written(ping)) }
+            written?.futureResult.assumeIsolated().whenSuccess {
+                for ping in pings { self.feedHeartbeat(.written(ping)) }
             }
         }
+        var rest = out.take()
+        local.give(output: rest)
         // By parts, so that a peer that takes long over a large message is seen to take it.
-        while out.readableBytes > Self.batchSize, let part = out.readSlice(length: Self.batchSize) {
-            let taken = context.eventLoop.makePromise(of: Void.self)
-            taken.futureResult.assumeIsolated().whenSuccess { [weak self] in self?.noteProgress() }
-            context.write(wrapOutboundOut(part), promise: taken)
-        }
-        context.write(wrapOutboundOut(out), promise: written)
-        out = ByteBuffer()
+        while rest.readableBytes > 2 * Self.batchSize, let part = rest.readSlice(length: Self.batchSize) { write(part) }
+        context.write(wrapOutboundOut(rest), promise: written)
         needsFlush = true
+    }
+
+    /// Writes a part of something large.
+    func write(_ part: ByteBuffer) {
+        guard let context else { return }
+        let taken = context.eventLoop.makePromise(of: Void.self)
+        taken.futureResult.assumeIsolated().whenSuccess { self.noteProgress() }
+        context.write(wrapOutboundOut(part), promise: taken)
+        needsFlush = true
+    }
+}
+
+extension Bool {
+    /// Resets it, and says what it was.
+    mutating func take() -> Bool {
+        defer { self = false }
+        return self
     }
 }

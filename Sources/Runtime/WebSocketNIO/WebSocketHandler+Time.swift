@@ -13,6 +13,7 @@ extension WebSocketHandler {
     }
 
     func feedHeartbeat(_ input: Heartbeat.Input) {
+        noteActivity()
         heartbeat.handle(input, at: now, into: &heartbeatEffects)
         performHeartbeat()
     }
@@ -25,6 +26,7 @@ extension WebSocketHandler {
             abort(TransportError(.stalled, "the peer took nothing of what we send, for too long"))
         }
         if let untold, now >= untold.until { tellViolation() }
+        noteActivity()
         heartbeat.wake(at: now, into: &heartbeatEffects)
         performHeartbeat()
         var effects: [CloseHandshake.Effect] = []
@@ -42,10 +44,14 @@ extension WebSocketHandler {
         if let due = untold?.until { next = min(next, due) }
         guard next < alarm?.at ?? .distantFuture else { return }
         alarm?.task.cancel()
-        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: origin + TimeAmount(next.offset)) { [weak self] in
-            self?.wake() ?? ()
-        }
+        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: origin + TimeAmount(next.offset)) { self.wake() }
         alarm = (next, task)
+    }
+
+    /// Tells the heartbeat of the last bytes, when it has something to decide: not at every read.
+    private func noteActivity() {
+        guard let at = activeAt.take() else { return }
+        heartbeat.handle(.activity, at: moment(at), into: &heartbeatEffects)
     }
 
     private func performHeartbeat() {

@@ -1,3 +1,4 @@
+import DequeModule
 import MachineCore
 import NIOCore
 import WebSocketCore
@@ -5,29 +6,42 @@ import WebSocketRuntime
 
 /// One open WebSocket on a channel: the hot path.
 ///
-/// Frames are parsed in the read buffer and their payload moves once, into the message handed
-/// over. Messages are delivered a batch per read burst; what is written in one turn leaves in one
-/// flush. Only control frames and time go through machines.
+/// Frames are parsed in the read buffer. For an ``InlineHandler`` they are unmasked there and never leave it; otherwise their
+/// payload moves once, into the message that a task gets. Messages are delivered a batch per read burst; what is written in one
+/// turn leaves in one flush. Only control frames and time go through machines.
 ///
-/// Everything here runs on the channel's event loop.
+/// Everything here runs on the channel's event loop, and no call from here comes back while it changes a property: so the hot
+/// ones go without the runtime's checks of exclusive access, which would cost more than the frames themselves.
 final class WebSocketHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    let local: LoopLocal
+    /// The buffers that are read into are the event loop's own.
+    let sharesReads: Bool
     let settings: ConnectionSettings
     let inbound: InboundQueue
     let outbound: OutboundQueue
+    let encoder: FrameEncoder
+    /// Who gets the messages, if not a task.
+    @exclusivity(unchecked) var inline: (handler: any InlineHandler, socket: InlineSocket)?
     /// Told once how the connection ended.
     let onFinished: (WebSocketChannel.Ending) -> Void
+    /// Told when nothing more can happen, so that nobody keeps this object any longer.
+    let onGone: () -> Void
+    /// No message can be sent any more.
+    @exclusivity(unchecked) var isSendingOver = false
 
-    var reader: MessageReader
-    var writer: FrameWriter
-    var closing: CloseHandshake
+    @exclusivity(unchecked) var reader: MessageReader
+    @exclusivity(unchecked) var writer: FrameWriter
+    @exclusivity(unchecked) var closing: CloseHandshake
     var heartbeat: Heartbeat
+    /// When the last bytes came, if the heartbeat has not heard of it: it is told when it matters.
+    @exclusivity(unchecked) var activeAt: NIODeadline?
     var heartbeatEffects: [Heartbeat.Effect] = []
     let origin = NIODeadline.now()
     var alarm: (at: Moment, task: Scheduled<Void>)?
-    var context: ChannelHandlerContext?
+    @exclusivity(unchecked) var context: ChannelHandlerContext?
     /// Why the connection failed, once it did; the first reason counts.
     var failure: TransportError?
     /// What the peer is to be told of its violation, once the app has dealt with what came before.
@@ -35,23 +49,43 @@ final class WebSocketHandler: ChannelInboundHandler {
     var pings: [UInt64: EventLoopPromise<Duration>] = [:]
 
     // Inbound.
-    var batch: [Received] = []
-    var batchCost = 0
+    @exclusivity(unchecked) var batch: Deque<Received> = []
+    @exclusivity(unchecked) var batchCost = 0
+    /// How many messages the last batch had: the next may have as many.
+    @exclusivity(unchecked) var expectedBatch = 0
+    /// A turn is in progress, at whose end everything is written.
+    @exclusivity(unchecked) var isInTurn = false
+    /// What an inline handler looks at, so that it can be sent without a copy.
+    @exclusivity(unchecked) var reading: (buffer: ByteBuffer, base: UnsafeRawPointer)?
     /// Bytes read and not yet parsed, because the app does not keep up.
-    var unparsed: ByteBuffer?
-    var isPaused = false
+    @exclusivity(unchecked) var unparsed: ByteBuffer?
+    @exclusivity(unchecked) var isPaused = false
     /// Itself, when TCP is over and bytes are left unparsed: the pipeline keeps it no longer.
     var survivor: WebSocketHandler?
     /// The app has asked to close and was full: what still comes is dropped, to the end, for a hole would be worse.
-    var dropsRest = false
+    @exclusivity(unchecked) var dropsRest = false
     /// Nothing that still arrives counts: the peer has said its last word, or broke a rule.
-    var isDiscarding = false
+    @exclusivity(unchecked) var isDiscarding = false
 
     // Outbound.
-    var out = ByteBuffer()
-    var needsFlush = false
-    var pingsInOut: [[UInt8]] = []
-    var owedPong: [UInt8]?
+    @exclusivity(unchecked) var out = FrameBuffer()
+    @exclusivity(unchecked) var needsFlush = false
+    /// The event loop knows that there is something to write.
+    @exclusivity(unchecked) var awaitsFlush = false
+    @exclusivity(unchecked) var pingsInOut: [[UInt8]] = []
+    /// The queue has something that was not taken.
+    @exclusivity(unchecked) var hasWork = false
+    @exclusivity(unchecked) var queued: Deque<OutboundQueue.Entry> = []
+    /// Pieces of a message are written, and more are to come.
+    @exclusivity(unchecked) var isMidMessage = false
+    /// The message being written; nothing may come between its parts.
+    @exclusivity(unchecked) var longFrame: LongFrame?
+    @exclusivity(unchecked) var owedPong: [UInt8]?
+    @exclusivity(unchecked) var owedPings: [[UInt8]] = []
+    /// The channel holds as much as it should.
+    @exclusivity(unchecked) var isBlocked = false
+    /// A message of an inline handler was refused.
+    var wantsRoom = false
     var closeFrameToSend: CloseFrame?
     var isCloseFrameSent = false
     /// Our side of TCP ends once the close frame is out.
@@ -59,31 +93,45 @@ final class WebSocketHandler: ChannelInboundHandler {
     var stalledUntil: Moment?
 
     init(
-        settings: ConnectionSettings, agreement: Agreement, inbound: InboundQueue, outbound: OutboundQueue,
-        onFinished: @escaping (WebSocketChannel.Ending) -> Void
+        settings: ConnectionSettings, agreement: Agreement, local: LoopLocal, sharesReads: Bool, inbound: InboundQueue,
+        outbound: OutboundQueue, encoder: FrameEncoder, writer: FrameWriter, inline: (any InlineHandler)?,
+        onFinished: @escaping (WebSocketChannel.Ending) -> Void, onGone: @escaping () -> Void
     ) {
-        (self.settings, self.inbound, self.outbound, self.onFinished) = (settings, inbound, outbound, onFinished)
-        let (role, options) = (settings.role, settings.compression ?? CompressionOptions())
-        let inflater = agreement.deflate.map { Inflater(parameters: $0, role: role) }
-        let deflater = agreement.deflate.map { Deflater(parameters: $0, role: role, options: options) }
-        reader = MessageReader(role: role, limits: settings.limits, delivery: settings.delivery, inflater: inflater)
-        writer = FrameWriter(role: role, deflater: deflater, threshold: options.threshold)
-        closing = CloseHandshake(role: role, patience: settings.closeTimeout)
+        (self.settings, self.local, self.sharesReads) = (settings, local, sharesReads)
+        (self.onFinished, self.onGone) = (onFinished, onGone)
+        (self.inbound, self.outbound, self.encoder, self.writer) = (inbound, outbound, encoder, writer)
+        self.inline = inline.map { ($0, InlineSocket(agreement)) }
+        let inflater = agreement.deflate.map { Inflater(parameters: $0, role: settings.role) }
+        reader = MessageReader(
+            role: settings.role, limits: settings.limits, delivery: inline == nil ? settings.delivery : .messages, inflater: inflater,
+            keepsBytes: inline != nil)
+        closing = CloseHandshake(role: settings.role, patience: settings.closeTimeout)
         heartbeat = Heartbeat(
             interval: settings.pingInterval, patience: settings.pingTimeout, stall: settings.stallTimeout ?? Self.unlimited,
             seed: .random(in: .min ... .max))
     }
 
+    deinit { local.release() }
+
     /// Longer than any connection lives, and far from overflow.
     private static let unlimited = Duration.seconds(1 << 30)
 
-    var now: Moment { Moment(.nanoseconds((NIODeadline.now() - origin).nanoseconds)) }
+    var now: Moment { moment(.now()) }
+
+    func moment(_ deadline: NIODeadline) -> Moment { Moment(.nanoseconds((deadline - origin).nanoseconds)) }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        if !context.channel.isWritable { startStall() }
+        isBlocked = !context.channel.isWritable
+        if isBlocked { startStall() }
         setAlarm()
-        if context.channel.isActive { context.read() } else { transportEnded() }
+        guard context.channel.isActive else { return transportEnded() }
+        if let inline {
+            inline.socket.handler = Unmanaged.passUnretained(self)
+            isInTurn = true
+            inline.handler.opened(inline.socket)
+        }
+        finishTurn()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

@@ -1,3 +1,4 @@
+package import DequeModule
 public import WebSocketCore
 
 /// Something received: a whole message, or a piece of one.
@@ -63,4 +64,13 @@ public protocol MessageTransport: AnyObject, Sendable {
 /// The right to send one message in pieces.
 public struct MessageTicket: Hashable, Sendable {
     let number: UInt64
+}
+
+/// A transport that hands over all it has at once, which is cheaper than message by message.
+package protocol BatchTransport: MessageTransport {
+    /// Waits as ``receive()`` does, and takes all there is; empty after a clean end.
+    func receiveBatch() async throws(TransportError) -> Deque<Received>
+
+    /// Takes back what was left of a batch: it is received again, before anything else.
+    func putBack(_ rest: Deque<Received>)
 }

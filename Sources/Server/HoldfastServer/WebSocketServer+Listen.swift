@@ -44,6 +44,10 @@ extension WebSocketServer {
             await http($0).plain
         }
         options.headLimit = configuration.limits.head
+        options.isSecure = configuration.tls != nil
+        if case .inline(let make) = handler {
+            options.inline = { make(UpgradeRequest(head: $0, subprotocols: $0.headers.tokens("Sec-WebSocket-Protocol"), remoteAddress: $1)) }
+        }
         options.handshakeTimeout = configuration.timeouts.handshake
         options.connection = ConnectionSettings(
             role: .server, limits: configuration.limits, timeouts: configuration.timeouts, compression: configuration.compression,

@@ -20,10 +20,16 @@ public struct WebSocketServer: Service {
     /// When it returns the connection is closed with 1000, when it throws with 1011.
     public typealias Handler = @Sendable (WebSocketConnection, UpgradeRequest) async throws -> Void
 
+    /// Who serves a connection.
+    enum Serving: Sendable {
+        case task(Handler)
+        case inline(@Sendable (UpgradeRequest) -> any InlineHandler)
+    }
+
     let configuration: WebSocketServerConfiguration
     let upgrade: @Sendable (UpgradeRequest) async -> UpgradeDecision
     let http: @Sendable (RequestHead) async -> HTTPResponse
-    let handler: Handler
+    let handler: Serving
 
     /// Makes a server; nothing happens until it is run.
     ///
@@ -38,7 +44,23 @@ public struct WebSocketServer: Service {
         http: @escaping @Sendable (RequestHead) async -> HTTPResponse = { _ in .notFound },
         handler: @escaping Handler
     ) {
-        (self.configuration, self.upgrade, self.http, self.handler) = (configuration, upgrade, http, handler)
+        (self.configuration, self.upgrade, self.http, self.handler) = (configuration, upgrade, http, .task(handler))
+    }
+
+    /// Makes a server whose connections are served in line with their I/O; nothing happens until it is run.
+    ///
+    /// - Parameters:
+    ///   - configuration: Where to listen, and what a connection may cost.
+    ///   - upgrade: Decides about every request for a WebSocket, within the handshake's time; by default all are accepted.
+    ///   - http: Answers requests for anything else, without their bodies; by default with 404.
+    ///   - inline: Makes the handler of a connection, on its event loop.
+    public init(
+        configuration: WebSocketServerConfiguration = WebSocketServerConfiguration(),
+        upgrade: @escaping @Sendable (UpgradeRequest) async -> UpgradeDecision = { _ in .accept },
+        http: @escaping @Sendable (RequestHead) async -> HTTPResponse = { _ in .notFound },
+        inline: @escaping @Sendable (UpgradeRequest) -> any InlineHandler
+    ) {
+        (self.configuration, self.upgrade, self.http, self.handler) = (configuration, upgrade, http, .inline(inline))
     }
 
     /// Serves until a graceful shutdown, which says 1001 to every client and waits for them, or until cancelled, which drops them.
@@ -72,7 +94,7 @@ public struct WebSocketServer: Service {
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 await withDiscardingTaskGroup { connections in
-                    for await one in accepted { connections.addTask { await serve(one, channels) } }
+                    for await one in accepted { start(one, channels, in: &connections) }
                 }
             }
             let result: Swift.Result<Result, any Error>
@@ -95,6 +117,15 @@ public struct WebSocketServer: Service {
         let head: RequestHead
     }
 
+    private func start(_ accepted: Accepted, _ channels: ChannelRegistry, in group: inout DiscardingTaskGroup) {
+        group.addTask {
+            switch configuration.handlers {
+            case .eventLoop: await accepted.channel.loop.run { await serve(accepted, channels) }
+            case .pool: await serve(accepted, channels)
+            }
+        }
+    }
+
     private func serve(_ accepted: Accepted, _ channels: ChannelRegistry) async {
         let connection = WebSocketConnection(accepted.channel, pingTimeout: configuration.timeouts.ping)
         let request = UpgradeRequest(
@@ -102,7 +133,10 @@ public struct WebSocketServer: Service {
             remoteAddress: accepted.channel.remoteAddress?.endpoint)
         await channels.serving(connection) {
             do {
-                try await handler(connection, request)
+                switch handler {
+                case .task(let handler): try await handler(connection, request)
+                case .inline: _ = await accepted.channel.ended()
+                }
                 await connection.close()
             } catch {
                 await connection.close(code: .internalError)

@@ -18,6 +18,8 @@ public struct WebSocketServerConfiguration: Sendable {
     public var timeouts = WebSocketTimeouts()
     /// Whether messages are handed over whole, or in pieces as they arrive.
     public var delivery = Delivery.messages
+    /// Where handlers run.
+    public var handlers = HandlerPlacement.eventLoop
     /// What becomes of clients that do not keep up with what is sent to them.
     public var slowConsumers = SlowConsumerPolicy.disconnect(after: .seconds(30))
     /// How many connections may be open at once, handshakes included; one more is answered with 503.
@@ -48,4 +50,16 @@ public struct ServerTLSOptions: Hashable, Sendable {
     public init(certificateChainFile: String, privateKeyFile: String) {
         (self.certificateChainFile, self.privateKeyFile) = (certificateChainFile, privateKeyFile)
     }
+}
+
+/// Where the handlers of connections run, if they are tasks.
+public enum HandlerPlacement: Hashable, Sendable {
+    /// Each on the event loop of its connection: a message costs no change of threads.
+    ///
+    /// There is an event loop for each processor, so handlers run in parallel as they would elsewhere; but one that computes for
+    /// long delays the other connections of its event loop, and one that blocks stops them. What a handler starts beside itself,
+    /// with `async let` or a task group, runs on the pool.
+    case eventLoop
+    /// On Swift's shared pool of threads: for handlers that compute for long.
+    case pool
 }

@@ -73,20 +73,26 @@ func reading(_ reads: [some Collection<UInt8>], by reader: MessageReader) -> Rea
     return reading
 }
 
-/// A stand-in for zlib: inflates every byte to two of it; 0xFF is a bad stream.
+/// A stand-in for zlib: inflates every byte to two of it, and the tail to a full stop; 0xFF is a bad stream.
 final class DoublingInflater: MessageInflater {
     private(set) var finished = 0
+    /// What found no room yet.
+    private var pending: [UInt8] = []
 
-    func inflate(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
-        guard !input.contains(0xFF) else { throw ProtocolViolation(.invalidCompressedData, "FF") }
-        guard input.count * 2 <= limit else { throw ProtocolViolation(.messageTooBig, "\(input.count * 2) of \(limit)") }
-        for byte in input { output += [byte, byte] }
-    }
-
-    func finish(into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
-        guard limit >= 1 else { throw ProtocolViolation(.messageTooBig, "no room for the end") }
-        finished += 1
-        output.append(0x2E)
+    func inflate(
+        _ input: inout UnsafeRawBufferPointer, isLast: Bool, into room: inout UnsafeMutableRawBufferPointer
+    ) throws(ProtocolViolation) {
+        let endsHere = isLast && !input.isEmpty
+        let piece = endsHere ? input.dropLast(4) : input[...]
+        guard !piece.contains(0xFF) else { throw ProtocolViolation(.invalidCompressedData, "FF") }
+        guard !endsHere || Array(input.suffix(4)) == [0, 0, 0xFF, 0xFF] else { throw ProtocolViolation(.invalidCompressedData, "no tail") }
+        for byte in piece { pending += [byte, byte] }
+        if endsHere { (finished, pending) = (finished + 1, pending + [0x2E]) }
+        input = UnsafeRawBufferPointer(rebasing: input.suffix(0))
+        let count = min(pending.count, room.count)
+        room.copyBytes(from: pending[..<count])
+        room = UnsafeMutableRawBufferPointer(rebasing: room[count...])
+        pending.removeFirst(count)
     }
 }
 

@@ -1,3 +1,4 @@
+import DequeModule
 import Testing
 import WebSocketCore
 import WebSocketRuntime
@@ -8,7 +9,7 @@ import WebSocketRuntime
     }
 
     private func append(_ numbers: ClosedRange<Int>, to queue: InboundQueue) -> Bool {
-        var batch = numbers.map { Received.message(numbered($0)) }
+        var batch = Deque(numbers.map { Received.message(numbered($0)) })
         defer { #expect(batch.isEmpty) }
         return queue.append(&batch)
     }

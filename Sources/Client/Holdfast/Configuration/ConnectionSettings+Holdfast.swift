@@ -21,8 +21,13 @@ extension ConnectionSettings {
 }
 
 extension ClientOptions {
-    init(url: WebSocketURL, configuration: WebSocketConfiguration) {
-        self.init(url: url)
+    /// Throws `invalidURL`.
+    init(_ url: String, _ configuration: WebSocketConfiguration) throws(WebSocketError) {
+        do throws(URLProblem) {
+            self.init(url: try WebSocketURL(url))
+        } catch {
+            throw WebSocketError(TransportError(.invalidURL, error.description, underlying: error))
+        }
         headers = configuration.headers
         subprotocols = configuration.subprotocols
         headLimit = configuration.limits.head

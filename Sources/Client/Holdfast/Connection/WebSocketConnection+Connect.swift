@@ -15,15 +15,9 @@ extension WebSocketConnection {
     public static func connect(
         to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration()
     ) async throws(WebSocketError) -> WebSocketConnection {
-        let parsed: WebSocketURL
-        do throws(URLProblem) {
-            parsed = try WebSocketURL(url)
-        } catch {
-            throw WebSocketError(TransportError(.invalidURL, error.description, underlying: error))
-        }
+        let options = try ClientOptions(url, configuration)
         return try await WebSocketError.wrap { () async throws(TransportError) in
-            let channel = try await NIOConnector.connect(ClientOptions(url: parsed, configuration: configuration))
-            return WebSocketConnection(channel, pingTimeout: configuration.timeouts.ping)
+            WebSocketConnection(try await NIOConnector.connect(options), pingTimeout: configuration.timeouts.ping)
         }
     }
 

@@ -1,6 +1,7 @@
 public import WebSocketCore
 public import WebSocketRuntime
 import NIOConcurrencyHelpers
+import WebSocketNIO
 
 /// One open WebSocket, from handshake to close.
 ///
@@ -39,7 +40,7 @@ public struct WebSocketConnection: Sendable {
     /// ``WebSocketError`` otherwise. Leaving the loop, or cancelling its task, loses nothing and does not
     /// end the connection; a later loop goes on. Reading stops while the app does not keep up, see
     /// ``WebSocketLimits/receiveBuffer``.
-    public var messages: WebSocketMessages { WebSocketMessages(transport: transport, joiner: joiner) }
+    public var messages: WebSocketMessages { WebSocketMessages(connection: self) }
 
     /// What the peer sends, in pieces as they arrive.
     ///
@@ -51,8 +52,18 @@ public struct WebSocketConnection: Sendable {
     ///
     /// Returns when the message is accepted in order; it is on the wire as soon as the socket takes it. Throws
     /// ``TransportError/Code/cancelled`` if the task was cancelled while waiting: then nothing of it was or will be sent.
+    @inlinable
     public func send(_ message: Message) async throws(WebSocketError) {
-        try await WebSocketError.wrap { () async throws(TransportError) in try await transport.send(message) }
+        if !accepts(message) { try await waitToSend(message) }
+    }
+
+    /// Whether the message could be accepted at once; if not, waiting tells why.
+    @usableFromInline
+    func accepts(_ message: Message) -> Bool { (try? transport.offer(message)) == true }
+
+    @usableFromInline
+    func waitToSend(_ message: Message) async throws(WebSocketError) {
+        do throws(TransportError) { try await transport.send(message) } catch { throw WebSocketError(error) }
     }
 
     /// Sends a message unless that would mean to wait; false if the send buffer is full.
@@ -103,6 +114,18 @@ public struct WebSocketConnection: Sendable {
 
     /// Drops the link at once, without a close handshake; what still waits is lost.
     public func abort() { transport.abort() }
+
+    /// Runs `body` on the connection's event loop.
+    ///
+    /// A loop over ``messages`` that runs there gets each message in the turn in which it came, without a change of threads.
+    /// What runs there must not block, for other connections share the event loop. A connection without an event loop, such
+    /// as one in memory, runs `body` where it is called.
+    public func onEventLoop<Result: Sendable>(
+        _ body: @Sendable (WebSocketConnection) async throws -> Result
+    ) async rethrows -> Result {
+        guard let channel = transport as? WebSocketChannel else { return try await body(self) }
+        return try await channel.loop.run { try await body(self) }
+    }
 }
 
 extension WebSocketError {

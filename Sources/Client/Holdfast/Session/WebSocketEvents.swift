@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 import WebSocketCore
 import WebSocketRuntime
 
@@ -19,7 +18,7 @@ public struct WebSocketEvents: AsyncSequence, Sendable {
         public typealias Failure = Never
         let socket: WebSocket
         /// The connection whose messages come next, so that a message costs no turn of the session.
-        private var connection: WebSocketConnection?
+        private var current: (connection: WebSocketConnection, messages: MessageTaker)?
 
         init(socket: WebSocket) { self.socket = socket }
 
@@ -29,24 +28,21 @@ public struct WebSocketEvents: AsyncSequence, Sendable {
         /// Waits for the next event; nil after the last, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> WebSocketEvent? {
             while true {
-                guard let connection else {
+                guard let (connection, messages) = current else {
                     switch await socket.session.nextSource() {
                     case .event(let event): return event
-                    case .connection(let next): self.connection = next
+                    case .connection(let next): current = (next, MessageTaker(next))
                     case nil: return nil
                     }
                     continue
                 }
                 do throws(TransportError) {
-                    if let received = try await connection.transport.receive() {
-                        if let message = connection.joiner.withLockedValue({ $0.join(received) }) { return .message(message) }
-                        continue
-                    }
+                    if let message = try await messages.next() { return .message(message) }
                 } catch {
                     // How a connection ended is the session's to tell; that this task was cancelled is not an end.
                     if error.code == .cancelled { return nil }
                 }
-                self.connection = nil
+                current = nil
                 await socket.session.drained(connection)
             }
         }

@@ -15,13 +15,14 @@ public struct FrameHeader: Hashable, Sendable {
     public var payloadLength: Int
 
     /// A header with these fields.
+    @inlinable
     public init(_ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, mask: MaskKey? = nil, payloadLength: Int) {
         (self.isFinal, self.isCompressed, self.opcode) = (isFinal, isCompressed, opcode)
         (self.mask, self.payloadLength) = (mask, payloadLength)
     }
 
     /// The bytes the header takes when written: 2 to ``maximumLength``.
-    public var length: Int {
+    @inlinable public var length: Int {
         let base = payloadLength <= 125 ? 2 : payloadLength <= 0xFFFF ? 4 : 10
         return mask == nil ? base : base + 4
     }
@@ -29,6 +30,7 @@ public struct FrameHeader: Hashable, Sendable {
     /// Writes exactly ``length`` bytes, with the payload length in its shortest form.
     ///
     /// `bytes` must have room for them.
+    @inlinable
     public func write(to bytes: UnsafeMutableRawBufferPointer) {
         precondition(bytes.count >= length, "no room for the header")
         let masked: UInt8 = mask == nil ? 0 : 0x80

@@ -4,7 +4,7 @@ public struct MaskKey: Hashable, Sendable {
     public var bits: UInt32
 
     /// The key whose four bytes lie in memory as those of `bits` do.
-    public init(bits: UInt32) { self.bits = bits }
+    @inlinable public init(bits: UInt32) { self.bits = bits }
 
     /// Masks or unmasks in place.
     ///

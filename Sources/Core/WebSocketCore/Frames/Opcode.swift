@@ -4,21 +4,21 @@ public struct Opcode: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
 
     /// The opcode with these four bits, known or not.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// More of the message that an earlier frame began.
-    public static let continuation = Opcode(rawValue: 0x0)
+    @inlinable public static var continuation: Opcode { Opcode(rawValue: 0x0) }
     /// The first or only frame of a text message.
-    public static let text = Opcode(rawValue: 0x1)
+    @inlinable public static var text: Opcode { Opcode(rawValue: 0x1) }
     /// The first or only frame of a binary message.
-    public static let binary = Opcode(rawValue: 0x2)
+    @inlinable public static var binary: Opcode { Opcode(rawValue: 0x2) }
     /// A close frame.
-    public static let close = Opcode(rawValue: 0x8)
+    @inlinable public static var close: Opcode { Opcode(rawValue: 0x8) }
     /// A ping, to be answered with a pong.
-    public static let ping = Opcode(rawValue: 0x9)
+    @inlinable public static var ping: Opcode { Opcode(rawValue: 0x9) }
     /// The answer to a ping, or an unasked sign of life.
-    public static let pong = Opcode(rawValue: 0xA)
+    @inlinable public static var pong: Opcode { Opcode(rawValue: 0xA) }
 
     /// Whether it is a control opcode, known or reserved: never fragmented, never compressed (RFC 6455 §5.5).
-    public var isControl: Bool { rawValue & 0x8 != 0 }
+    @inlinable public var isControl: Bool { rawValue & 0x8 != 0 }
 }

@@ -26,30 +26,6 @@ extension MessageReader {
         }
     }
 
-    /// Whether the frame is a whole uncompressed message that is to be delivered whole.
-    var isLone: Bool {
-        frame.isFinal && !frame.isCompressed && delivery == .messages && (frame.opcode == .text || frame.opcode == .binary)
-    }
-
-    /// Unmasks a whole message straight into its own storage.
-    func loneMessage(_ payload: UnsafeRawBufferPointer) throws(ProtocolViolation) -> Message {
-        let (count, mask) = (payload.count, frame.mask)
-        if frame.opcode == .binary {
-            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { storage, initialized in
-                unsafe payload.copy(to: UnsafeMutableRawBufferPointer(storage), mask: mask, phase: 0)
-                initialized = count
-            }
-            return .binary(bytes)
-        }
-        return unsafe try withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { storage throws(ProtocolViolation) in
-            unsafe payload.copy(to: storage, mask: mask, phase: 0)
-            let text = unsafe UnsafeRawBufferPointer(start: storage.baseAddress, count: count)
-            var validator = UTF8Validator()
-            guard unsafe validator.validate(text), validator.isComplete else { throw .invalidText }
-            return .text(unsafe String(validated: text, isASCII: validator.isASCII))
-        }
-    }
-
     /// Gets ready for a payload that comes in pieces, or is compressed, or is a fragment's or a control frame's.
     mutating func openFrame() {
         (phase, received) = (.payload, 0)

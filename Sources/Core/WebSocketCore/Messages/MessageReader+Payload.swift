@@ -25,7 +25,7 @@ extension MessageReader {
             try message.admitBytes(from: start)
         }
         guard message.validator.isComplete else { throw .invalidText }
-        if delivery == .chunks {
+        if delivery == .chunks || keepsBytes {
             defer { message.close() }
             return nextChunk(isLast: true)
         }

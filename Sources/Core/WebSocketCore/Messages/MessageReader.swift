@@ -27,9 +27,15 @@ public struct MessageReader {
         case finished
     }
 
-    let role: Role
+    @usableFromInline let role: Role
     let limits: MessageLimits
     let delivery: Delivery
+    /// The most bytes of a message in one frame.
+    @usableFromInline let longestLone: Int
+    /// Whole messages that come in pieces are handed over as one last chunk, so that text need not become a `String`.
+    let keepsBytes: Bool
+    /// Whether a frame begins with the next byte, and may be a whole message.
+    @usableFromInline var takesLone: Bool
     var phase = Phase.header
     var partial = PartialHeader()
     /// The frame being read, and how many bytes of its payload have come.
@@ -42,11 +48,14 @@ public struct MessageReader {
     /// A reader for one connection.
     ///
     /// `role` is this side's: a server demands masked frames, a client unmasked ones (RFC 6455 §5.1).
-    /// Without an `inflater` a compressed message is a violation.
+    /// Without an `inflater` a compressed message is a violation. With `keepsBytes` a whole message is one last chunk.
     public init(
-        role: Role, limits: MessageLimits = .init(), delivery: Delivery = .messages, inflater: (any MessageInflater)? = nil
+        role: Role, limits: MessageLimits = .init(), delivery: Delivery = .messages, inflater: (any MessageInflater)? = nil,
+        keepsBytes: Bool = false
     ) {
-        (self.role, self.limits, self.delivery) = (role, limits, delivery)
+        (self.role, self.limits, self.delivery, self.keepsBytes) = (role, limits, delivery, keepsBytes)
+        longestLone = min(limits.frame, limits.message)
+        takesLone = delivery == .messages
         inflation = inflater.map { Inflation($0) }
     }
 
@@ -55,6 +64,7 @@ public struct MessageReader {
     /// Throws at the first byte that breaks a rule. After that, as after a close frame, the reader consumes
     /// and ignores everything. Payloads are unmasked on the way into the event's own storage.
     public mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) -> Event? {
+        defer { takesLone = phase == .header && partial.isEmpty && !message.isOpen && delivery == .messages }
         do throws(ProtocolViolation) {
             return try unsafe advance(&bytes)
         } catch {
@@ -65,15 +75,14 @@ public struct MessageReader {
     }
 
     private mutating func advance(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) -> Event? {
+        if !keepsBytes, let lone = unsafe nextLone(&bytes) { return .message(try lone.message()) }
         while true {
             switch phase {
             case .header:
                 guard let header = try unsafe partial.read(&bytes, allowsCompression: inflation != nil) else { return nil }
                 frame = header
                 try admitFrame()
-                if isLone, bytes.count >= frame.payloadLength {
-                    return .message(try unsafe loneMessage(bytes.takeFirst(frame.payloadLength)))
-                }
+                if let event = try unsafe compressedMessage(&bytes) { return event }
                 openFrame()
             case .payload:
                 if let event = try unsafe readPayload(&bytes) { return event }

@@ -3,6 +3,9 @@ struct PartialHeader {
     private var storage = SIMD16<UInt8>()
     private var count = 0
 
+    /// Whether nothing of a header has come.
+    var isEmpty: Bool { count == 0 }
+
     /// The header that ends in `bytes`; nil when all of `bytes` is kept and more is needed.
     mutating func read(_ bytes: inout UnsafeRawBufferPointer, allowsCompression: Bool) throws(ProtocolViolation) -> FrameHeader? {
         if count == 0, let (header, length) = try unsafe FrameHeader.parse(bytes, allowsCompression: allowsCompression) {

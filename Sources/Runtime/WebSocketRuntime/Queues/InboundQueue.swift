@@ -1,8 +1,8 @@
-import WebSocketCore
-import DequeModule
+package import DequeModule
 import NIOConcurrencyHelpers
+import WebSocketCore
 
-/// What was received and not yet taken: bounded, filled in batches, taken one by one.
+/// What was received and not yet taken: bounded, filled in batches, taken in batches or one by one.
 ///
 /// The transport appends from its event loop; any number of tasks take. Above `capacity` the
 /// transport stops reading, and `onRoom` tells it when to go on.
@@ -14,10 +14,36 @@ package final class InboundQueue: Sendable {
         /// Somebody wants to know when everything was taken and more is wanted.
         var isIdleAwaited = false
         var end: Result<Void, TransportError>?
-        var waiters: Deque<(id: UInt64, continuation: Waiter)> = []
+        var waiters: Deque<Waiter> = []
         var lastWaiter: UInt64 = 0
+
+        mutating func add(_ batch: inout Deque<Received>) {
+            cost += batch.cost
+            if elements.isEmpty {
+                swap(&elements, &batch)
+            } else {
+                elements.append(contentsOf: batch)
+            }
+        }
+
+        mutating func remove(_ all: Bool) -> Deque<Received> {
+            guard all, elements.count > 1 else {
+                let element = elements.removeFirst()
+                cost -= element.cost
+                return [element]
+            }
+            defer { (elements, cost) = ([], 0) }
+            return elements
+        }
     }
-    private typealias Waiter = CheckedContinuation<Result<Received?, TransportError>, Never>
+    /// What a taker gets: at least one element, or none at a clean end.
+    private typealias Taken = Result<Deque<Received>, TransportError>
+    private struct Waiter {
+        let id: UInt64
+        let takesAll: Bool
+        /// Whoever removes a waiter from the state calls it, and nobody removes it twice.
+        let place: Parking<Taken>
+    }
 
     private let state = NIOLockedValueBox(State())
     private let capacity: Int
@@ -45,24 +71,47 @@ package final class InboundQueue: Sendable {
     /// Appends a batch and empties it.
     ///
     /// Returns false if the transport should stop reading.
-    package func append(_ batch: inout [Received]) -> Bool {
-        var woken: [(Waiter, Received)] = []
+    package func append(_ batch: inout Deque<Received>) -> Bool {
+        var whole: Waiter?
+        var others: [(Waiter, Received)] = []
         let hasRoom = state.withLockedValue { state in
             guard state.end == nil else { return true }
-            for element in batch {
-                if let waiter = state.waiters.popFirst() {
-                    woken.append((waiter.continuation, element))
-                } else {
-                    state.elements.append(element)
-                    state.cost += element.cost
-                }
+            if state.waiters.count == 1, state.waiters[0].takesAll {
+                whole = state.waiters.removeFirst()
+                return true
             }
+            // Several who wait share what comes.
+            while let waiter = state.waiters.first, let element = batch.popFirst() {
+                state.waiters.removeFirst()
+                others.append((waiter, element))
+            }
+            state.add(&batch)
             if state.cost > capacity { state.isOverfull = true }
             return !state.isOverfull
         }
-        batch.removeAll(keepingCapacity: true)
-        for (waiter, element) in woken { waiter.resume(returning: .success(element)) }
+        var taken: Deque<Received> = []
+        swap(&taken, &batch)
+        whole?.place.call(.success(taken))
+        for (waiter, element) in others { waiter.place.call(.success([element])) }
         return hasRoom
+    }
+
+    /// Takes back what a batch still held when its taker left: it comes first again.
+    package func putBack(_ rest: Deque<Received>) {
+        var rest = rest
+        let waiters = state.withLockedValue { state in
+            state.cost += rest.cost
+            var waiters: [(Waiter, Received)] = []
+            // Whoever waits has found nothing, so what is put back is all there is.
+            while let waiter = state.waiters.first, let element = rest.popFirst() {
+                state.waiters.removeFirst()
+                state.cost -= element.cost
+                waiters.append((waiter, element))
+            }
+            state.elements.prepend(contentsOf: rest)
+            return waiters
+        }
+        for (waiter, element) in waiters { waiter.place.call(.success([element])) }
     }
 
     /// Ends the queue: what it holds can still be taken, then comes `end`.
@@ -70,47 +119,55 @@ package final class InboundQueue: Sendable {
     /// Only the first end counts.
     package func finish(_ end: Result<Void, TransportError>) {
         let waiters = state.withLockedValue { state in
-            guard state.end == nil else { return Deque<(id: UInt64, continuation: Waiter)>() }
+            guard state.end == nil else { return Deque<Waiter>() }
             state.end = end
             defer { state.waiters = [] }
             return state.waiters
         }
-        for waiter in waiters { waiter.continuation.resume(returning: end.map { nil }) }
+        for waiter in waiters { waiter.place.call(end.map { [] }) }
     }
 
     /// Waits for the next element; nil after a clean end.
     ///
     /// Cancellation loses nothing.
-    package func next() async throws(TransportError) -> Received? {
-        if let ready = take() { return try ready.get() }
+    package func next() async throws(TransportError) -> Received? { try await take(all: false).get().first }
+
+    /// Waits for all there is, at least one element; empty after a clean end.
+    ///
+    /// What a batch holds counts no longer, so as much again as `capacity` may be in the hands of who takes it.
+    /// Cancellation loses nothing.
+    package func nextBatch() async throws(TransportError) -> Deque<Received> { try await take(all: true).get() }
+
+    private func take(all: Bool, isolation actor: isolated (any Actor)? = #isolation) async -> Taken {
+        if let ready = takeReady(all) { return ready }
         let id = state.withLockedValue { state in
             state.lastWaiter += 1
             return state.lastWaiter
         }
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                let ready = take { state in
-                    if Task.isCancelled { return .failure(.cancelledReceive) }
-                    state.waiters.append((id, waiter))
-                    return nil
-                }
-                if let ready { waiter.resume(returning: ready) }
+        let place = Parking<Taken>()
+        return await withTaskCancellationHandler {
+            _ = actor  // Whoever waits on an actor goes on there, without a detour.
+            let ready = takeReady(all) { state in
+                if Task.isCancelled { return .failure(.cancelledReceive) }
+                state.waiters.append(Waiter(id: id, takesAll: all, place: place))
+                return nil
             }
+            if let ready { return ready }
+            return await place.wait()
         } onCancel: {
             cancel(id)
         }
-        return try result.get()
     }
 
-    private func take(otherwise: (inout State) -> Result<Received?, TransportError>? = { _ in nil }) -> Result<Received?, TransportError>? {
-        let (result, news) = state.withLockedValue { state -> (Result<Received?, TransportError>?, (@Sendable () -> Void)?) in
-            if let element = state.elements.popFirst() {
-                state.cost -= element.cost
-                guard state.isOverfull, state.cost <= capacity / 2 else { return (.success(element), nil) }
+    private func takeReady(_ all: Bool, otherwise: (inout State) -> Taken? = { _ in nil }) -> Taken? {
+        let (result, news) = state.withLockedValue { state -> (Taken?, (@Sendable () -> Void)?) in
+            if !state.elements.isEmpty {
+                let taken = state.remove(all)
+                guard state.isOverfull, state.cost <= capacity / 2 else { return (.success(taken), nil) }
                 state.isOverfull = false
-                return (.success(element), onRoom)
+                return (.success(taken), onRoom)
             }
-            if let end = state.end { return (end.map { nil }, nil) }
+            if let end = state.end { return (end.map { [] }, nil) }
             let result = otherwise(&state)
             guard state.isIdleAwaited, !state.waiters.isEmpty else { return (result, nil) }
             state.isIdleAwaited = false
@@ -122,9 +179,9 @@ package final class InboundQueue: Sendable {
 
     private func cancel(_ id: UInt64) {
         let waiter = state.withLockedValue { state in
-            state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0).continuation }
+            state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0).place }
         }
-        waiter?.resume(returning: .failure(.cancelledReceive))
+        waiter?.call(.failure(.cancelledReceive))
     }
 }
 
@@ -136,6 +193,10 @@ extension Received {
         case .chunk(let chunk): chunk.bytes.count + 64
         }
     }
+}
+
+extension Deque<Received> {
+    fileprivate var cost: Int { reduce(0) { $0 + $1.cost } }
 }
 
 extension TransportError {

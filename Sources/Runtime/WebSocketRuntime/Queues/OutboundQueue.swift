@@ -20,20 +20,25 @@ package final class OutboundQueue: Sendable {
 
     /// - Parameters:
     ///   - capacity: Bytes that may wait before senders are made to wait.
+    ///   - encoder: Encodes messages as they are accepted; nil: all wait as entries.
     ///   - onWork: Called when there is something to take, and not again until a take found nothing.
-    package init(capacity: Int, onWork: @escaping @Sendable () -> Void) {
-        self.state = NIOLockedValueBox(OutboundState(capacity: capacity))
+    package init(capacity: Int, encoder: (any OutboundEncoder)? = nil, onWork: @escaping @Sendable () -> Void) {
+        self.state = NIOLockedValueBox(OutboundState(capacity: capacity, encoder: encoder))
         self.onWork = onWork
     }
 
     /// Accepts a message, waiting while the queue is full.
     package func send(_ message: Message) async throws(TransportError) {
+        if try offer(message) { return }
         try await submit(.entry(.message(message), of: nil))
     }
 
     /// Accepts a message if there is room and nobody waits; false otherwise.
     package func offer(_ message: Message) throws(TransportError) -> Bool {
-        try change { $0.admit(.entry(.message(message), of: nil)) }.get()
+        let (isAccepted, hasWork) = state.withLockedValue { ($0.offer(message), $0.takeWork()) }
+        if hasWork { onWork() }
+        if isAccepted { return true }
+        return try change { $0.admit(.entry(.message(message), of: nil)) }.get()
     }
 
     /// Waits until no other message is being sent in pieces, and keeps all others out.
@@ -54,8 +59,13 @@ package final class OutboundQueue: Sendable {
     }
 
     /// Takes what waits, up to about `limit` bytes and at least one entry; empty when nothing waits.
-    package func take(upTo limit: Int) -> Deque<Entry> {
-        change { $0.take(upTo: limit) }
+    ///
+    /// - Parameter takeEncoded: Takes what the encoder holds, which goes ahead of the entries; runs under the lock.
+    package func take(upTo limit: Int, _ takeEncoded: () -> Void = {}) -> Deque<Entry> {
+        change {
+            takeEncoded()
+            return $0.take(upTo: limit)
+        }
     }
 
     /// Whether something waits to be taken; if not, `onWork` tells of the next.
@@ -68,13 +78,16 @@ package final class OutboundQueue: Sendable {
         change { $0.finish(error, discarding: discarding) }
     }
 
-    private func submit(_ wish: OutboundState.Wish) async throws(TransportError) {
+    private func submit(
+        _ wish: OutboundState.Wish, isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(TransportError) {
         if try change({ $0.admit(wish) }).get() { return }
         let id = change { $0.nextID() }
+        let place = OutboundState.Waiter()
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (waiter: OutboundState.Waiter) in
-                change { $0.wait(for: wish, id: id, isCancelled: Task.isCancelled, waiter) }
-            }
+            _ = actor  // Whoever waits on an actor goes on there, without a detour.
+            change { $0.wait(for: wish, id: id, isCancelled: Task.isCancelled, place) }
+            return await place.wait()
         } onCancel: {
             change { $0.cancel(id) }
         }
@@ -88,7 +101,7 @@ package final class OutboundQueue: Sendable {
             state.admitWaiters()
             return (result, state.takeSettled(), state.takeWork())
         }
-        for (waiter, outcome) in settled { waiter.resume(returning: outcome) }
+        for (waiter, outcome) in settled { waiter.call(outcome) }
         if hasWork { onWork() }
         return result
     }

@@ -3,7 +3,7 @@ import WebSocketCore
 
 /// The rules of ``OutboundQueue``: who may enqueue, who waits, who goes next.
 struct OutboundState {
-    typealias Waiter = CheckedContinuation<Result<Void, TransportError>, Never>
+    typealias Waiter = Parking<Result<Void, TransportError>>
 
     /// What a sender wants.
     enum Wish {
@@ -23,17 +23,20 @@ struct OutboundState {
     }
 
     let capacity: Int
+    /// Holds the messages that go ahead of the entries.
+    private let encoder: (any OutboundEncoder)?
     private var entries: Deque<OutboundQueue.Entry> = []
-    private var cost = 0
+    private var entriesCost = 0
+    private var cost: Int { entriesCost + (encoder?.byteCount ?? 0) }
     private var isScheduled = false
     private var end: TransportError?
     /// The message being sent in pieces.
     private var streaming: Streaming?
-    private var waiters: Deque<(id: UInt64, wish: Wish, continuation: Waiter)> = []
+    private var waiters: Deque<(id: UInt64, wish: Wish, place: Waiter)> = []
     private var settled: [(Waiter, Result<Void, TransportError>)] = []
     private var lastID: UInt64 = 0
 
-    init(capacity: Int) { self.capacity = capacity }
+    init(capacity: Int, encoder: (any OutboundEncoder)?) { (self.capacity, self.encoder) = (capacity, encoder) }
 
     mutating func nextID() -> UInt64 {
         lastID += 1
@@ -64,36 +67,48 @@ struct OutboundState {
 
     mutating func cancel(_ id: UInt64) {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
-        settled.append((waiters.remove(at: index).continuation, .failure(.cancelledSend)))
+        settled.append((waiters.remove(at: index).place, .failure(.cancelledSend)))
     }
 
     mutating func admitWaiters() {
         while let first = waiters.first, fits(first.wish) {
             waiters.removeFirst()
             grant(first.wish)
-            settled.append((first.continuation, .success(())))
+            settled.append((first.place, .success(())))
         }
+    }
+
+    /// The whole of the fast way: true if the message was accepted at once.
+    mutating func offer(_ message: Message) -> Bool {
+        guard end == nil, streaming == nil, waiters.isEmpty else { return false }
+        let cost = cost
+        guard cost == 0 || cost < capacity else { return false }
+        enqueue(message)
+        return true
     }
 
     mutating func take(upTo limit: Int) -> Deque<OutboundQueue.Entry> {
         var batch: Deque<OutboundQueue.Entry> = []
-        if cost <= limit {
+        if entriesCost <= limit {
             swap(&batch, &entries)
-            cost = 0
+            entriesCost = 0
         } else {
             var room = limit
             while room > 0, let entry = entries.popFirst() {
-                (room, cost) = (room - entry.cost, cost - entry.cost)
+                (room, entriesCost) = (room - entry.cost, entriesCost - entry.cost)
                 batch.append(entry)
             }
         }
-        if batch.isEmpty { isScheduled = false }
+        if batch.isEmpty, cost == 0 { isScheduled = false }
         return batch
     }
 
+    /// Whether something waits to be taken.
+    private var hasWork: Bool { !entries.isEmpty || encoder.map { $0.byteCount > 0 } ?? false }
+
     mutating func awaitWork() -> Bool {
-        if entries.isEmpty { isScheduled = false }
-        return !entries.isEmpty
+        if !hasWork { isScheduled = false }
+        return hasWork
     }
 
     mutating func abandon(_ ticket: MessageTicket) -> Bool {
@@ -107,8 +122,11 @@ struct OutboundState {
 
     mutating func finish(_ error: TransportError, discarding: Bool) {
         if end == nil { end = error }
-        if discarding { (entries, cost) = ([], 0) }
-        for waiter in waiters { settled.append((waiter.continuation, .failure(error))) }
+        if discarding {
+            (entries, entriesCost) = ([], 0)
+            encoder?.discard()
+        }
+        for waiter in waiters { settled.append((waiter.place, .failure(error))) }
         waiters = []
     }
 
@@ -120,7 +138,7 @@ struct OutboundState {
 
     /// True when the transport has to be told that there is something to take.
     mutating func takeWork() -> Bool {
-        guard !isScheduled, !entries.isEmpty else { return false }
+        guard !isScheduled, hasWork else { return false }
         isScheduled = true
         return true
     }
@@ -135,7 +153,7 @@ struct OutboundState {
     /// Refuses the pieces that wait although their message has ended.
     private mutating func settlePieces() {
         while let first = waiters.first, first.wish.isPiece {
-            settled.append((waiters.removeFirst().continuation, .failure(.endedMessage)))
+            settled.append((waiters.removeFirst().place, .failure(.endedMessage)))
         }
     }
 
@@ -154,14 +172,20 @@ struct OutboundState {
             enqueue(.chunk(chunk, isFirst: streaming?.hasBegun == false))
             streaming = chunk.isLast ? nil : Streaming(ticket: ticket, hasBegun: true)
             if chunk.isLast { settlePieces() }
-        case .entry(let entry, _):
-            enqueue(entry)
+        case .entry(.message(let message), _): enqueue(message)
+        case .entry(let entry, _): enqueue(entry)
         }
+    }
+
+    private mutating func enqueue(_ message: Message) {
+        // Nothing overtakes the entries that wait.
+        if entries.isEmpty, let encoder, encoder.encode(message) { return }
+        enqueue(.message(message))
     }
 
     private mutating func enqueue(_ entry: OutboundQueue.Entry) {
         entries.append(entry)
-        cost += entry.cost
+        entriesCost += entry.cost
     }
 }
 

@@ -1,3 +1,4 @@
+package import DequeModule
 public import Holdfast
 import WebSocketRuntime
 
@@ -19,7 +20,7 @@ public final class MemoryTransport: MessageTransport {
     /// Which end this is.
     public let role: Role
 
-    private let ports: MemoryPorts
+    fileprivate let ports: MemoryPorts
     private let post: AsyncStream<MemoryLink.Input>.Continuation
 
     /// Two connected ends.
@@ -123,4 +124,10 @@ extension MemoryTransport {
 
     /// Passes everything on again, and what had waited.
     public func resume() { post.yield(.resume) }
+}
+
+extension MemoryTransport: BatchTransport {
+    package func receiveBatch() async throws(TransportError) -> Deque<Received> { try await ports.inbound.nextBatch() }
+
+    package func putBack(_ rest: Deque<Received>) { ports.inbound.putBack(rest) }
 }

@@ -1,0 +1,32 @@
+extension MessageReader {
+    /// The next frame if it is a whole uncompressed message that lies in `bytes` entirely, which then move on past it.
+    ///
+    /// The fast path: most frames of most connections are such. For nil, ``next(_:)`` knows what it is: it finds the violations, too.
+    @inlinable
+    public mutating func nextLone(_ bytes: inout UnsafeRawBufferPointer) -> LoneFrame? {
+        let available = bytes.count
+        guard takesLone, available >= 2, let base = bytes.baseAddress else { return nil }
+        let (first, second) = unsafe (base.load(as: UInt8.self), base.load(fromByteOffset: 1, as: UInt8.self))
+        let maskBit: UInt8 = role == .server ? 0x80 : 0
+        // FIN without RSV, on text or binary; masked just when it has to be (RFC 6455 §5.1, §5.2).
+        guard first == 0x81 || first == 0x82, second & 0x80 == maskBit else { return nil }
+        var (count, offset) = (Int(second & 0x7F), 2)
+        if count == 126 {
+            guard available >= 4 else { return nil }
+            count = Int(UInt16(bigEndian: unsafe base.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+            guard count > 125 else { return nil }
+            offset = 4
+        } else if count == 127 {
+            guard available >= 10 else { return nil }
+            let long = UInt64(bigEndian: unsafe base.loadUnaligned(fromByteOffset: 2, as: UInt64.self))
+            guard long > 0xFFFF, long <= UInt64(available) else { return nil }
+            (count, offset) = (Int(long), 10)
+        }
+        let header = offset &+ (maskBit == 0 ? 0 : 4)
+        guard count <= longestLone, available &- header >= count else { return nil }
+        let mask = maskBit == 0 ? nil : MaskKey(bits: unsafe base.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        let payload = unsafe UnsafeRawBufferPointer(start: base + header, count: count)
+        unsafe bytes = UnsafeRawBufferPointer(start: base + header + count, count: available &- header &- count)
+        return unsafe LoneFrame(kind: first == 0x81 ? .text : .binary, mask: mask, payload: payload)
+    }
+}

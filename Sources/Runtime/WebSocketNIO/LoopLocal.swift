@@ -1,0 +1,156 @@
+import DequeModule
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// What the connections of one event loop share: buffers that are in use for a moment only, tasks that run on the loop, and
+/// connections with something to write.
+///
+/// So an idle connection holds no buffers, a busy one finds them warm, and a task that a connection wakes runs at the end of the
+/// same turn, without another round of the loop.
+///
+/// SAFETY: all is used on the loop only, but for what asks `loop.inEventLoop` first.
+final class LoopLocal: @unchecked Sendable {
+    let loop: any EventLoop
+
+    @exclusivity(unchecked) private var input = ByteBuffer()
+    @exclusivity(unchecked) private var output = ByteBuffer()
+    @exclusivity(unchecked) private var jobs: Deque<UnownedJob> = []
+    @exclusivity(unchecked) private var unflushed: [WebSocketHandler] = []
+    /// Turns in progress: what they leave to do is done when the last of them ends.
+    @exclusivity(unchecked) private var turns = 0
+    @exclusivity(unchecked) private var isScheduled = false
+
+    private init(_ loop: any EventLoop) { self.loop = loop }
+
+    // MARK: - Buffers
+
+    /// The most that is read at once.
+    static let inputCapacity = 256 * 1024
+    /// Larger buffers are given up after use.
+    private static let outputCapacity = 256 * 1024
+
+    /// An empty buffer to read into.
+    func takeInput() -> ByteBuffer { Self.take(&input, capacity: Self.inputCapacity) }
+
+    /// Gives back a buffer that was read into; once nobody else holds it, it is used again.
+    func give(input buffer: ByteBuffer) { input = buffer }
+
+    /// An empty buffer to write into; on another thread a new one.
+    func takeOutput() -> FrameBuffer {
+        loop.inEventLoop ? FrameBuffer(Self.take(&output, capacity: 4096)) : FrameBuffer()
+    }
+
+    /// Gives back a buffer that was written; once the socket has taken it, it is used again.
+    func give(output buffer: ByteBuffer) { if buffer.storageCapacity <= Self.outputCapacity { output = buffer } }
+
+    private static func take(_ spare: inout ByteBuffer, capacity: Int) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        swap(&buffer, &spare)
+        buffer.clear(minimumCapacity: capacity)
+        return buffer
+    }
+
+    // MARK: - Turns
+
+    /// From here to ``endTurn()`` tasks only queue up.
+    func beginTurn() { turns += 1 }
+
+    /// Runs the tasks that the turn woke, then writes what they sent.
+    func endTurn() {
+        turns -= 1
+        if turns == 0, !jobs.isEmpty || !unflushed.isEmpty { work() }
+    }
+
+    /// Runs the tasks that wait; while they do, what they wake waits its turn behind them.
+    func runJobs() {
+        turns += 1
+        // A task that always finds something to do must not keep the loop from its sockets.
+        for _ in 0..<256 {
+            guard let job = jobs.popFirst() else { break }
+            job.runSynchronously(on: asUnownedSerialExecutor())
+        }
+        turns -= 1
+    }
+
+    /// This connection has something to write, and no turn of its own.
+    func flushLater(_ handler: WebSocketHandler) {
+        unflushed.append(handler)
+        if turns == 0 { schedule() }
+    }
+
+    func enqueue(_ job: UnownedJob) {
+        jobs.append(job)
+        if turns == 0 { schedule() }
+    }
+
+    private func work() {
+        runJobs()
+        let handlers = unflushed
+        unflushed = []
+        for handler in handlers { handler.writeOffTurn() }
+        if !jobs.isEmpty || !unflushed.isEmpty { schedule() }
+    }
+
+    private func schedule() {
+        guard !isScheduled else { return }
+        isScheduled = true
+        loop.execute {
+            self.isScheduled = false
+            self.work()
+        }
+    }
+
+}
+
+// MARK: - One for each loop
+
+extension LoopLocal {
+    private static let all = NIOLockedValueBox<[ObjectIdentifier: (local: LoopLocal, users: Int)]>([:])
+
+    /// That of `loop`, for one more connection; each has to ``release()`` it.
+    ///
+    /// Counted, for a weak reference would make every other reference to it slower.
+    static func acquire(for loop: any EventLoop) -> LoopLocal {
+        all.withLockedValue { all in
+            // It holds its loop, so no other loop can have the same identity meanwhile.
+            let local = all[ObjectIdentifier(loop)]?.local ?? LoopLocal(loop)
+            all[ObjectIdentifier(loop), default: (local, 0)].users += 1
+            return local
+        }
+    }
+
+    /// A connection needs it no longer; after the last nobody does.
+    func release() {
+        LoopLocal.all.withLockedValue { all in
+            all[ObjectIdentifier(loop)]?.users -= 1
+            if all[ObjectIdentifier(loop)]?.users == 0 { all[ObjectIdentifier(loop)] = nil }
+        }
+    }
+}
+
+extension LoopLocal: SerialExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        guard !loop.inEventLoop else { return enqueue(job) }
+        loop.execute {
+            self.beginTurn()
+            self.enqueue(job)
+            self.endTurn()
+        }
+    }
+
+    func checkIsolated() { loop.preconditionInEventLoop() }
+}
+
+/// What runs on it runs on the event loop.
+///
+/// A task that prefers an executor would do as well, but the runtime takes a lock at each of its steps.
+package actor LoopActor {
+    private nonisolated let local: LoopLocal
+    package nonisolated let unownedExecutor: UnownedSerialExecutor
+
+    init(_ local: LoopLocal) { (self.local, unownedExecutor) = (local, local.asUnownedSerialExecutor()) }
+
+    /// Runs `body` on the event loop, and all of it that does not itself go elsewhere.
+    package func run<Result: Sendable>(_ body: @Sendable () async throws -> Result) async rethrows -> Result { try await body() }
+}

@@ -1,0 +1,75 @@
+import NIOCore
+import WebSocketCore
+
+/// What is sent on the event loop itself: straight into the buffer that is written at the end of the turn.
+extension WebSocketHandler {
+    /// From this many bytes on a message is worth a buffer of its own in the channel's queue.
+    private static let longPayload = 16 * 1024
+
+    /// Sends a task's message ahead of the queue, if there is nothing it could overtake; false if it has to take its place there.
+    func sendNow(_ message: Message) -> Bool {
+        guard !hasWork, !isBlocked, !isSendingOver, !isMidMessage, longFrame == nil, queued.isEmpty, out.count < settings.sendBuffer
+        else { return false }
+        return message.withBytes { bytes in
+            guard bytes.count < Self.longPayload || writer.compresses(bytes.count) else { return false }
+            append(message.opcode, bytes)
+            return true
+        }
+    }
+
+    func sendInline(_ kind: MessageKind, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard !isSendingOver else { return false }
+        guard !isBlocked || out.count < settings.sendBuffer else {
+            wantsRoom = true
+            return false
+        }
+        append(kind == .text ? .text : .binary, bytes)
+        return true
+    }
+
+    private func append(_ opcode: Opcode, _ bytes: UnsafeRawBufferPointer) {
+        if !out.hasMemory { out = local.takeOutput() }
+        if bytes.count < Self.longPayload || writer.compresses(bytes.count) {
+            writer.write(opcode, bytes, into: &out)
+        } else {
+            writeLong(writer.header(opcode, payloadLength: bytes.count), bytes)
+        }
+        if out.count >= Self.batchSize {
+            writeOut()
+            // Only then is the channel asked whether it can take more.
+            if isBlocked { flush() }
+        }
+        flushLater()
+    }
+
+    func closeInline(_ frame: CloseFrame) {
+        feedClosing(.close(frame))
+        flushLater()
+    }
+
+    private func writeLong(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) {
+        if header.mask == nil, let slice = slice(bytes) {
+            out.writeHeader(header)
+            writeOut()
+            return write(slice)
+        }
+        out.writeHeader(header)
+        var sent = 0
+        while sent < bytes.count {
+            let part = UnsafeRawBufferPointer(rebasing: bytes[sent...].prefix(Self.batchSize))
+            out.writePayload(part, mask: header.mask, phase: sent)
+            sent += part.count
+            writeOut()
+            if isBlocked { flush() }
+            out = local.takeOutput()
+        }
+    }
+
+    /// These bytes as a part of what was read, if that is where they are.
+    private func slice(_ bytes: UnsafeRawBufferPointer) -> ByteBuffer? {
+        guard let (buffer, base) = reading, let start = bytes.baseAddress else { return nil }
+        let offset = start - base
+        guard offset >= 0, offset + bytes.count <= buffer.readableBytes else { return nil }
+        return buffer.getSlice(at: buffer.readerIndex + offset, length: bytes.count)
+    }
+}
