@@ -26,23 +26,26 @@ struct FrameBuffer {
     var hasMemory: Bool { memory.baseAddress != nil }
 
     /// Appends a frame; its payload is masked on the way if the header has a key.
+    @inline(__always)
     mutating func writeFrame(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
-        let length = header.length
-        let space = grow(by: length + payload.count)
-        header.write(to: UnsafeMutableRawBufferPointer(start: space, count: length))
-        let body = UnsafeMutableRawBufferPointer(start: space + length, count: payload.count)
-        if let mask = header.mask { mask.copy(payload, to: body) } else { body.copyMemory(from: payload) }
+        let start = room(for: FrameHeader.maximumLength &+ payload.count)
+        let body = start + header.write(at: start)
+        if let mask = header.mask {
+            mask.copy(payload, to: UnsafeMutableRawBufferPointer(start: body, count: payload.count))
+        } else if let bytes = payload.baseAddress {
+            body.copyMemory(from: bytes, byteCount: payload.count)
+        }
+        count &+= body - start &+ payload.count
     }
 
     /// Appends a header; the payload is to follow.
-    mutating func writeHeader(_ header: FrameHeader) {
-        header.write(to: UnsafeMutableRawBufferPointer(start: grow(by: header.length), count: header.length))
-    }
+    mutating func writeHeader(_ header: FrameHeader) { count += header.write(at: room(for: FrameHeader.maximumLength)) }
 
     /// Appends a part of a payload that `phase` bytes came before.
     mutating func writePayload(_ part: UnsafeRawBufferPointer, mask: MaskKey?, phase: Int) {
-        let body = UnsafeMutableRawBufferPointer(start: grow(by: part.count), count: part.count)
+        let body = UnsafeMutableRawBufferPointer(start: room(for: part.count), count: part.count)
         if let mask { mask.copy(part, to: body, phase: phase) } else { body.copyMemory(from: part) }
+        count += part.count
     }
 
     /// Appends whole frames.
@@ -58,17 +61,17 @@ struct FrameBuffer {
         return taken.buffer
     }
 
-    /// Where the next `length` bytes go; they count as written.
-    private mutating func grow(by length: Int) -> UnsafeMutableRawPointer {
-        if memory.count - count < length { makeRoom(for: length) }
-        defer { count += length }
-        // There is memory now, for a frame is never empty.
+    /// Where the next bytes go; there is room for `length` of them.
+    @inline(__always)
+    private mutating func room(for length: Int) -> UnsafeMutableRawPointer {
+        if memory.count &- count < length || memory.baseAddress == nil { makeRoom(for: length) }
         return memory.baseAddress.unsafelyUnwrapped + count
     }
 
+    @inline(never)
     private mutating func makeRoom(for length: Int) {
         buffer.moveWriterIndex(to: count)
-        buffer.reserveCapacity(max(count + length, 2 * memory.count, 1024))
+        buffer.reserveCapacity(max(count + length, 2 * memory.count, 2048))
         buffer.moveWriterIndex(to: 0)
         findMemory()
     }

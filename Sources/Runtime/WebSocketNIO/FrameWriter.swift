@@ -3,30 +3,34 @@ import WebSocketCore
 /// Turns messages into frames at the end of a buffer: compressed if that was agreed, masked if we are the client.
 struct FrameWriter {
     private let deflater: (any MessageDeflater)?
-    private let threshold: Int
+    private let compressedFrom: Int
     private var keys: MaskKeySource?
     /// The message being sent in pieces; its opcode until a frame has carried it.
     private var opening: Opcode?
 
     /// - Parameter threshold: Messages shorter than this many bytes are not compressed.
     init(role: Role, deflater: (any MessageDeflater)?, threshold: Int) {
-        (self.deflater, self.threshold) = (deflater, threshold)
+        (self.deflater, compressedFrom) = (deflater, deflater == nil ? .max : threshold)
         keys = MaskKeySource(for: role)
     }
 
     /// Messages of at least this many bytes are compressed; nil: none.
-    var compressionThreshold: Int? { deflater == nil ? nil : threshold }
+    var compressionThreshold: Int? { deflater == nil ? nil : compressedFrom }
 
-    func compresses(_ count: Int) -> Bool { deflater != nil && count >= threshold }
+    func compresses(_ count: Int) -> Bool { count >= compressedFrom }
 
     mutating func write(_ message: Message, into buffer: inout FrameBuffer) {
         message.withBytes { write(message.opcode, $0, into: &buffer) }
     }
 
+    @inline(__always)
     mutating func write(_ opcode: Opcode, _ bytes: UnsafeRawBufferPointer, into buffer: inout FrameBuffer) {
-        guard let deflater, bytes.count >= threshold else {
-            return buffer.writeFrame(header(opcode, payloadLength: bytes.count), bytes)
-        }
+        if compresses(bytes.count) { return deflate(opcode, bytes, into: &buffer) }
+        buffer.writeFrame(header(opcode, payloadLength: bytes.count), bytes)
+    }
+
+    private mutating func deflate(_ opcode: Opcode, _ bytes: UnsafeRawBufferPointer, into buffer: inout FrameBuffer) {
+        guard let deflater else { return }
         var output: [UInt8] = []
         deflater.deflate(bytes, isLast: true, into: &output)
         output.withUnsafeBytes { buffer.writeFrame(header(opcode, isCompressed: true, payloadLength: $0.count), $0) }
@@ -50,6 +54,7 @@ struct FrameWriter {
     }
 
     /// The header of a frame to be written now; its key, if it has one, is used by nothing else.
+    @inline(__always)
     mutating func header(_ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, payloadLength: Int) -> FrameHeader {
         FrameHeader(opcode, isFinal: isFinal, isCompressed: isCompressed, mask: keys?.next(), payloadLength: payloadLength)
     }

@@ -11,16 +11,21 @@ import NIOCore
 /// SAFETY: all is used on the loop only, but for what asks `loop.inEventLoop` first.
 final class LoopLocal: @unchecked Sendable {
     let loop: any EventLoop
+    private unowned(unsafe) let unretainedLoop: any EventLoop
 
     @exclusivity(unchecked) private var input = ByteBuffer()
-    @exclusivity(unchecked) private var output = ByteBuffer()
+    /// Those written last come last, for they are let go of last.
+    @exclusivity(unchecked) private var outputs: Deque<ByteBuffer> = []
     @exclusivity(unchecked) private var jobs: Deque<UnownedJob> = []
     @exclusivity(unchecked) private var unflushed: [WebSocketHandler] = []
     /// Turns in progress: what they leave to do is done when the last of them ends.
     @exclusivity(unchecked) private var turns = 0
     @exclusivity(unchecked) private var isScheduled = false
 
-    private init(_ loop: any EventLoop) { self.loop = loop }
+    private init(_ loop: any EventLoop) { (self.loop, unretainedLoop) = (loop, loop) }
+
+    /// Whether this runs on the loop.
+    var isCurrent: Bool { unretainedLoop.inEventLoop }
 
     // MARK: - Buffers
 
@@ -28,26 +33,30 @@ final class LoopLocal: @unchecked Sendable {
     static let inputCapacity = 256 * 1024
     /// Larger buffers are given up after use.
     private static let outputCapacity = 256 * 1024
+    /// How many buffers wait to be written into: the socket may be slow to let go of one.
+    private static let outputCount = 4
 
     /// An empty buffer to read into.
-    func takeInput() -> ByteBuffer { Self.take(&input, capacity: Self.inputCapacity) }
+    func takeInput() -> ByteBuffer {
+        var buffer = ByteBuffer()
+        swap(&buffer, &input)
+        buffer.clear(minimumCapacity: Self.inputCapacity)
+        return buffer
+    }
 
     /// Gives back a buffer that was read into; once nobody else holds it, it is used again.
     func give(input buffer: ByteBuffer) { input = buffer }
 
     /// An empty buffer to write into; on another thread a new one.
     func takeOutput() -> FrameBuffer {
-        loop.inEventLoop ? FrameBuffer(Self.take(&output, capacity: 4096)) : FrameBuffer()
+        guard isCurrent, outputs.count == Self.outputCount, var buffer = outputs.popFirst() else { return FrameBuffer() }
+        buffer.clear(minimumCapacity: 4096)
+        return FrameBuffer(buffer)
     }
 
     /// Gives back a buffer that was written; once the socket has taken it, it is used again.
-    func give(output buffer: ByteBuffer) { if buffer.storageCapacity <= Self.outputCapacity { output = buffer } }
-
-    private static func take(_ spare: inout ByteBuffer, capacity: Int) -> ByteBuffer {
-        var buffer = ByteBuffer()
-        swap(&buffer, &spare)
-        buffer.clear(minimumCapacity: capacity)
-        return buffer
+    func give(output buffer: ByteBuffer) {
+        if buffer.storageCapacity <= Self.outputCapacity, outputs.count < Self.outputCount { outputs.append(buffer) }
     }
 
     // MARK: - Turns

@@ -1,4 +1,3 @@
-package import DequeModule
 import NIOConcurrencyHelpers
 package import NIOCore
 package import WebSocketCore
@@ -26,7 +25,12 @@ package final class WebSocketChannel: BatchTransport {
     ///
     /// SAFETY: touched on the event loop only. A weak reference would make every other one slower.
     private final class HandlerReference: @unchecked Sendable {
-        @exclusivity(unchecked) var handler: WebSocketHandler?
+        @exclusivity(unchecked) var handler: WebSocketHandler? { didSet { unretained = handler.map { .passUnretained($0) } } }
+        @exclusivity(unchecked) private var unretained: Unmanaged<WebSocketHandler>?
+
+        func sendNow(_ message: Message) -> Bool {
+            unretained?._withUnsafeGuaranteedRef { $0.sendNow(message) } ?? false
+        }
     }
 
     /// Turns a channel whose handshake is done into a WebSocket.
@@ -115,14 +119,14 @@ package final class WebSocketChannel: BatchTransport {
 
     package func receive() async throws(TransportError) -> Received? { try await inbound.next() }
 
-    package func receiveBatch() async throws(TransportError) -> Deque<Received> { try await inbound.nextBatch() }
+    package func receiveBatch() async throws(TransportError) -> ReceivedBatch { try await inbound.nextBatch() }
 
-    package func putBack(_ rest: Deque<Received>) { inbound.putBack(rest) }
+    package func putBack(_ rest: ReceivedBatch) { inbound.putBack(rest) }
 
     package func send(_ message: Message) async throws(TransportError) { try await outbound.send(message) }
 
     package func offer(_ message: Message) throws(TransportError) -> Bool {
-        if local.loop.inEventLoop, let handler = handler.handler, handler.sendNow(message) { return true }
+        if local.isCurrent, handler.sendNow(message) { return true }
         return try outbound.offer(message)
     }
 

@@ -49,10 +49,10 @@ extension WebSocketHandler {
     /// Hands over what was received so far.
     func deliver() {
         guard !batch.isEmpty else { return }
-        (batchCost, expectedBatch) = (0, batch.count)
+        batchCost = 0
         if dropsRest || (closing.isClosing && isPaused) {
             dropsRest = true
-            return batch.removeAll()
+            return batch = ReceivedBatch()
         }
         if !inbound.append(&batch) { pause() }
     }
@@ -85,18 +85,30 @@ extension WebSocketHandler {
         if inline != nil { pause() }
     }
 
-    /// Makes messages of the bytes, until there are more than the app may take: few bytes can hold many, or inflate to large ones.
+    /// Collects the messages in the bytes, until there are more than the app may take: few bytes can hold many, or inflate to
+    /// large ones.
     private func collect(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) {
         while !isDiscarding, batchCost / 4 <= settings.receiveBuffer {
+            let available = bytes.count
             if let lone = reader.nextLone(&bytes) {
-                // SAFETY: nobody else looks at the bytes of a read; the channel's pool uses them again only when we have let go.
-                receive(.message(try lone.consumedMessage()), cost: lone.payload.count + 64)
-            } else if let event = try reader.next(&bytes) {
-                receive(event)
+                try collect(lone, available)
             } else {
-                return
+                guard !bytes.isEmpty, let event = try reader.next(&bytes) else { return }
+                receive(event)
             }
         }
+    }
+
+    @inline(__always)
+    private func collect(_ lone: LoneFrame, _ available: Int) throws(ProtocolViolation) {
+        let length = lone.payload.count
+        guard length <= ReceivedBatch.longestShort else { return receive(.message(try lone.message()), cost: length + 64) }
+        batchCost += length + 64
+        if try batch.append(lone, expecting: available) { return }
+        // The batch is full: whoever waits may begin with it.
+        deliver()
+        batchCost += length + 64
+        _ = try batch.append(lone, expecting: available)
     }
 
     /// Lends the messages in the bytes to an inline handler, until the peer does not take what it sends.
@@ -108,10 +120,9 @@ extension WebSocketHandler {
                 // SAFETY: as above.
                 try lone.unmaskInPlace()
                 handler.received(lone.kind, lone.payload.bytes, on: socket)
-            } else if let event = try reader.next(&bytes) {
-                receive(event)
             } else {
-                return
+                guard !bytes.isEmpty, let event = try reader.next(&bytes) else { return }
+                receive(event)
             }
         }
     }
@@ -134,7 +145,6 @@ extension WebSocketHandler {
     }
 
     private func receive(_ element: Received, cost: Int) {
-        if batch.isEmpty { batch.reserveCapacity(expectedBatch) }
         batch.append(element)
         batchCost += cost
     }

@@ -8,38 +8,48 @@ extension WebSocketHandler {
 
     /// Sends a task's message ahead of the queue, if there is nothing it could overtake; false if it has to take its place there.
     func sendNow(_ message: Message) -> Bool {
-        guard !hasWork, !isBlocked, !isSendingOver, !isMidMessage, longFrame == nil, queued.isEmpty, out.count < settings.sendBuffer
-        else { return false }
-        return message.withBytes { bytes in
-            guard bytes.count < Self.longPayload || writer.compresses(bytes.count) else { return false }
-            append(message.opcode, bytes)
-            return true
+        if hasWork || isBlocked || isSendingOver || isMidMessage || out.count >= settings.sendBuffer { return false }
+        switch message {
+        case .binary(let bytes): return bytes.withUnsafeBytes { sendNow(.binary, $0) }
+        case .text(var text): return text.withUTF8 { sendNow(.text, UnsafeRawBufferPointer($0)) }
         }
     }
 
+    @inline(__always)
+    private func sendNow(_ opcode: Opcode, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count < Self.longPayload || writer.compresses(bytes.count) else { return false }
+        append(opcode, bytes)
+        return true
+    }
+
     func sendInline(_ kind: MessageKind, _ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard !isSendingOver else { return false }
-        guard !isBlocked || out.count < settings.sendBuffer else {
-            wantsRoom = true
-            return false
+        if isBlocked || isSendingOver {
+            guard !isSendingOver else { return false }
+            guard out.count < settings.sendBuffer else {
+                wantsRoom = true
+                return false
+            }
         }
         append(kind == .text ? .text : .binary, bytes)
         return true
     }
 
+    @inline(__always)
     private func append(_ opcode: Opcode, _ bytes: UnsafeRawBufferPointer) {
-        if !out.hasMemory { out = local.takeOutput() }
         if bytes.count < Self.longPayload || writer.compresses(bytes.count) {
+            if !out.hasMemory { out = local.takeOutput() }
             writer.write(opcode, bytes, into: &out)
         } else {
             writeLong(writer.header(opcode, payloadLength: bytes.count), bytes)
         }
-        if out.count >= Self.batchSize {
-            writeOut()
-            // Only then is the channel asked whether it can take more.
-            if isBlocked { flush() }
-        }
-        flushLater()
+        if out.count >= Self.batchSize { writeFullBuffer() }
+        if !isInTurn { flushLater() }
+    }
+
+    private func writeFullBuffer() {
+        writeOut()
+        // Only then is the channel asked whether it can take more.
+        if isBlocked { flush() }
     }
 
     func closeInline(_ frame: CloseFrame) {
@@ -48,6 +58,7 @@ extension WebSocketHandler {
     }
 
     private func writeLong(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) {
+        if !out.hasMemory { out = local.takeOutput() }
         if header.mask == nil, let slice = slice(bytes) {
             out.writeHeader(header)
             writeOut()

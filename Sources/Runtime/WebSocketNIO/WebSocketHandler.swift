@@ -49,10 +49,9 @@ final class WebSocketHandler: ChannelInboundHandler {
     var pings: [UInt64: EventLoopPromise<Duration>] = [:]
 
     // Inbound.
-    @exclusivity(unchecked) var batch: Deque<Received> = []
+    @exclusivity(unchecked) var batch = ReceivedBatch()
+    /// Bytes collected in this turn, with what small messages cost beside their payload.
     @exclusivity(unchecked) var batchCost = 0
-    /// How many messages the last batch had: the next may have as many.
-    @exclusivity(unchecked) var expectedBatch = 0
     /// A turn is in progress, at whose end everything is written.
     @exclusivity(unchecked) var isInTurn = false
     /// What an inline handler looks at, so that it can be sent without a copy.
@@ -73,7 +72,7 @@ final class WebSocketHandler: ChannelInboundHandler {
     /// The event loop knows that there is something to write.
     @exclusivity(unchecked) var awaitsFlush = false
     @exclusivity(unchecked) var pingsInOut: [[UInt8]] = []
-    /// The queue has something that was not taken.
+    /// The queue, or what was taken of it, has something that is not written.
     @exclusivity(unchecked) var hasWork = false
     @exclusivity(unchecked) var queued: Deque<OutboundQueue.Entry> = []
     /// Pieces of a message are written, and more are to come.

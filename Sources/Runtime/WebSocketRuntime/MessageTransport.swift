@@ -1,4 +1,3 @@
-package import DequeModule
 public import WebSocketCore
 
 /// Something received: a whole message, or a piece of one.
@@ -68,9 +67,9 @@ public struct MessageTicket: Hashable, Sendable {
 
 /// A transport that hands over all it has at once, which is cheaper than message by message.
 package protocol BatchTransport: MessageTransport {
-    /// Waits as ``receive()`` does, and takes all there is; empty after a clean end.
-    func receiveBatch() async throws(TransportError) -> Deque<Received>
+    /// Waits as ``receive()`` does, and takes a batch; empty after a clean end.
+    func receiveBatch() async throws(TransportError) -> ReceivedBatch
 
     /// Takes back what was left of a batch: it is received again, before anything else.
-    func putBack(_ rest: Deque<Received>)
+    func putBack(_ rest: ReceivedBatch)
 }

@@ -1,4 +1,3 @@
-import DequeModule
 import Testing
 import WebSocketCore
 import WebSocketRuntime
@@ -9,7 +8,7 @@ import WebSocketRuntime
     }
 
     private func append(_ numbers: ClosedRange<Int>, to queue: InboundQueue) -> Bool {
-        var batch = Deque(numbers.map { Received.message(numbered($0)) })
+        var batch = ReceivedBatch(numbers.map { Received.message(numbered($0)) })
         defer { #expect(batch.isEmpty) }
         return queue.append(&batch)
     }

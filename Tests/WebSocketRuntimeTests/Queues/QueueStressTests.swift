@@ -24,7 +24,7 @@ import WebSocketRuntime
                 var (next, room) = (0, rooms.makeAsyncIterator())
                 while next < total {
                     let size = min(Int.random(in: 1...8, using: &random), total - next)
-                    var batch = Deque((next..<next + size).map { Received.message(numbered($0)) })
+                    var batch = ReceivedBatch((next..<next + size).map { Received.message(numbered($0)) })
                     next += size
                     let now = level.add(size)
                     peak.withLockedValue { $0 = max($0, now) }

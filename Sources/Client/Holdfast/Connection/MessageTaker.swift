@@ -1,5 +1,3 @@
-import DequeModule
-import NIOConcurrencyHelpers
 import WebSocketCore
 import WebSocketRuntime
 
@@ -8,14 +6,13 @@ import WebSocketRuntime
 /// What is left of a batch when the loop ends goes back, for a later loop.
 @usableFromInline
 final class MessageTaker {
-    private let transport: any MessageTransport
+    private let connection: WebSocketConnection
     private let batches: (any BatchTransport)?
-    private let joiner: NIOLockedValueBox<MessageJoiner>
-    @exclusivity(unchecked) private var batch: Deque<Received> = []
+    @exclusivity(unchecked) private var batch = ReceivedBatch()
 
     init(_ connection: WebSocketConnection) {
-        (transport, joiner) = (connection.transport, connection.joiner)
-        batches = transport as? any BatchTransport
+        self.connection = connection
+        batches = connection.transport as? any BatchTransport
     }
 
     deinit { if !batch.isEmpty { batches?.putBack(batch) } }
@@ -24,8 +21,7 @@ final class MessageTaker {
     @usableFromInline
     func ready() -> Message? {
         while let received = batch.popFirst() {
-            if case .message(let message) = received { return message }
-            if let message = joiner.withLockedValue({ $0.join(received) }) { return message }
+            if let message = connection.whole(received) { return message }
         }
         return nil
     }
@@ -36,7 +32,7 @@ final class MessageTaker {
             if let message = ready() { return message }
             if let batches {
                 batch = try await batches.receiveBatch()
-            } else if let received = try await transport.receive() {
+            } else if let received = try await connection.transport.receive() {
                 batch.append(received)
             }
             if batch.isEmpty { return nil }

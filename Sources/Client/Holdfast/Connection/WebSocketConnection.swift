@@ -42,6 +42,18 @@ public struct WebSocketConnection: Sendable {
     /// ``WebSocketLimits/receiveBuffer``.
     public var messages: WebSocketMessages { WebSocketMessages(connection: self) }
 
+    /// The message that `received` is or completes; nil if there is more to come.
+    func whole(_ received: Received) -> Message? {
+        if case .message(let message) = received { return message }
+        return joiner.withLockedValue { $0.join(received) }
+    }
+
+    /// What the peer sends, as many messages at once as have come.
+    ///
+    /// For fast streams of small messages: whoever looks at the bytes of each message only, see ``MessageBatch/forEach(_:)``,
+    /// saves what it costs to make a ``Message`` of it. Leaving the loop loses nothing but what the batch at hand still holds.
+    public var batches: WebSocketBatches { WebSocketBatches(connection: self) }
+
     /// What the peer sends, in pieces as they arrive.
     ///
     /// With ``WebSocketConfiguration/delivery`` set to `.chunks`, no message is ever held whole. Otherwise each

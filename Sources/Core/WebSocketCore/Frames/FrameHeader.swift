@@ -15,7 +15,7 @@ public struct FrameHeader: Hashable, Sendable {
     public var payloadLength: Int
 
     /// A header with these fields.
-    @inlinable
+    @inlinable @inline(__always)
     public init(_ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, mask: MaskKey? = nil, payloadLength: Int) {
         (self.isFinal, self.isCompressed, self.opcode) = (isFinal, isCompressed, opcode)
         (self.mask, self.payloadLength) = (mask, payloadLength)
@@ -30,20 +30,30 @@ public struct FrameHeader: Hashable, Sendable {
     /// Writes exactly ``length`` bytes, with the payload length in its shortest form.
     ///
     /// `bytes` must have room for them.
-    @inlinable
     public func write(to bytes: UnsafeMutableRawBufferPointer) {
-        precondition(bytes.count >= length, "no room for the header")
+        guard bytes.count >= length, let start = bytes.baseAddress else { preconditionFailure("no room for the header") }
+        _ = unsafe write(at: start)
+    }
+
+    /// Writes ``length`` bytes from `start` on, where there must be room for ``maximumLength``, and returns how many they were.
+    @inlinable @inline(__always)
+    public func write(at start: UnsafeMutableRawPointer) -> Int {
         let masked: UInt8 = mask == nil ? 0 : 0x80
-        unsafe bytes[0] = (isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode.rawValue & 0x0F
+        unsafe start.storeBytes(of: (isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode.rawValue & 0x0F, as: UInt8.self)
+        var length = 2
         if payloadLength <= 125 {
-            unsafe bytes[1] = masked | UInt8(payloadLength)
+            unsafe start.storeBytes(of: masked | UInt8(truncatingIfNeeded: payloadLength), toByteOffset: 1, as: UInt8.self)
         } else if payloadLength <= 0xFFFF {
-            unsafe bytes[1] = masked | 126
-            unsafe bytes.storeBytes(of: UInt16(payloadLength).bigEndian, toByteOffset: 2, as: UInt16.self)
+            unsafe start.storeBytes(of: masked | 126, toByteOffset: 1, as: UInt8.self)
+            unsafe start.storeBytes(of: UInt16(truncatingIfNeeded: payloadLength).bigEndian, toByteOffset: 2, as: UInt16.self)
+            length = 4
         } else {
-            unsafe bytes[1] = masked | 127
-            unsafe bytes.storeBytes(of: UInt64(payloadLength).bigEndian, toByteOffset: 2, as: UInt64.self)
+            unsafe start.storeBytes(of: masked | 127, toByteOffset: 1, as: UInt8.self)
+            unsafe start.storeBytes(of: UInt64(payloadLength).bigEndian, toByteOffset: 2, as: UInt64.self)
+            length = 10
         }
-        if let mask { unsafe bytes.storeBytes(of: mask.bits, toByteOffset: length - 4, as: UInt32.self) }
+        guard let mask else { return length }
+        unsafe start.storeBytes(of: mask.bits, toByteOffset: length, as: UInt32.self)
+        return length &+ 4
     }
 }

@@ -9,6 +9,7 @@ public struct MaskKey: Hashable, Sendable {
     /// Masks or unmasks in place.
     ///
     /// `phase` is how many bytes of the same payload came before these.
+    @inlinable
     public func apply(to bytes: UnsafeMutableRawBufferPointer, phase: Int = 0) {
         unsafe copy(UnsafeRawBufferPointer(bytes), to: bytes, phase: phase)
     }

@@ -9,7 +9,7 @@
     /// The payload as it came.
     public let payload: UnsafeRawBufferPointer
 
-    @inlinable
+    @inlinable @inline(__always)
     init(kind: MessageKind, mask: MaskKey?, payload: UnsafeRawBufferPointer) {
         unsafe (self.kind, self.mask, self.payload) = (kind, mask, payload)
     }
@@ -36,25 +36,32 @@
     /// Unmasks the payload where it lies and checks its text.
     ///
     /// Nobody else may use the bytes it was found in, for they change. Throws as ``message()`` does.
+    @inlinable @inline(__always)
     public func unmaskInPlace() throws(ProtocolViolation) {
         unmask()
-        if kind == .text { _ = unsafe try Self.check(payload) }
+        if kind == .text { try checkText() }
     }
 
-    /// The message in storage of its own, like ``message()``, but unmasked where it lies if it is short: that is cheaper.
+    /// Unmasks the payload into `destination`, which has room for it, and checks its text; says whether it is ASCII.
     ///
-    /// Nobody else may use the bytes it was found in, for they change.
-    public func consumedMessage() throws(ProtocolViolation) -> Message {
-        guard unsafe payload.count <= 4096 else { return try message() }
-        unmask()
-        // Copying a sequence is what the standard library does fastest.
-        guard kind == .text else { return unsafe .binary([UInt8](payload)) }
-        return unsafe .text(String(validated: payload, isASCII: try Self.check(payload).isASCII))
+    /// Throws as ``message()`` does.
+    @inlinable
+    public func unmask(into destination: UnsafeMutableRawPointer) throws(ProtocolViolation) -> Bool {
+        let copy = unsafe UnsafeMutableRawBufferPointer(start: destination, count: payload.count)
+        if let mask { unsafe mask.copy(payload, to: copy) } else { unsafe copy.copyMemory(from: payload) }
+        return kind == .binary ? false : unsafe try Self.isASCII(UnsafeRawBufferPointer(copy))
     }
 
-    private func unmask() {
+    @usableFromInline
+    static func isASCII(_ text: UnsafeRawBufferPointer) throws(ProtocolViolation) -> Bool { unsafe try check(text).isASCII }
+
+    @inlinable @inline(__always)
+    func unmask() {
         if let mask { unsafe mask.apply(to: UnsafeMutableRawBufferPointer(mutating: payload)) }
     }
+
+    @usableFromInline
+    func checkText() throws(ProtocolViolation) { _ = unsafe try Self.check(payload) }
 
     private static func check(_ text: UnsafeRawBufferPointer) throws(ProtocolViolation) -> UTF8Validator {
         var validator = UTF8Validator()

@@ -12,4 +12,10 @@ public enum Message: Hashable, Sendable {
         case .binary(let bytes): bytes.count
         }
     }
+
+    /// A message with a payload that was checked when it came; `isASCII` is only asked of text.
+    package init(_ kind: MessageKind, checked bytes: UnsafeRawBufferPointer, isASCII: Bool) {
+        // Copying a sequence is what the standard library does fastest.
+        self = unsafe kind == .binary ? .binary([UInt8](bytes)) : .text(String(validated: bytes, isASCII: isASCII))
+    }
 }

@@ -2,7 +2,7 @@ extension MessageReader {
     /// The next frame if it is a whole uncompressed message that lies in `bytes` entirely, which then move on past it.
     ///
     /// The fast path: most frames of most connections are such. For nil, ``next(_:)`` knows what it is: it finds the violations, too.
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func nextLone(_ bytes: inout UnsafeRawBufferPointer) -> LoneFrame? {
         let available = bytes.count
         guard takesLone, available >= 2, let base = bytes.baseAddress else { return nil }

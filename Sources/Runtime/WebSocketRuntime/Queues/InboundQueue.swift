@@ -1,4 +1,4 @@
-package import DequeModule
+import DequeModule
 import NIOConcurrencyHelpers
 import WebSocketCore
 
@@ -8,7 +8,7 @@ import WebSocketCore
 /// transport stops reading, and `onRoom` tells it when to go on.
 package final class InboundQueue: Sendable {
     private struct State {
-        var elements: Deque<Received> = []
+        var batches: Deque<ReceivedBatch> = []
         var cost = 0
         var isOverfull = false
         /// Somebody wants to know when everything was taken and more is wanted.
@@ -17,27 +17,21 @@ package final class InboundQueue: Sendable {
         var waiters: Deque<Waiter> = []
         var lastWaiter: UInt64 = 0
 
-        mutating func add(_ batch: inout Deque<Received>) {
-            cost += batch.cost
-            if elements.isEmpty {
-                swap(&elements, &batch)
-            } else {
-                elements.append(contentsOf: batch)
+        mutating func remove(all: Bool) -> ReceivedBatch {
+            guard !all else {
+                let batch = batches.removeFirst()
+                cost -= batch.cost
+                return batch
             }
-        }
-
-        mutating func remove(_ all: Bool) -> Deque<Received> {
-            guard all, elements.count > 1 else {
-                let element = elements.removeFirst()
-                cost -= element.cost
-                return [element]
-            }
-            defer { (elements, cost) = ([], 0) }
-            return elements
+            let element = batches[0].popFirst()
+            if batches[0].isEmpty { batches.removeFirst() }
+            let batch = ReceivedBatch(CollectionOfOne(element).compactMap(\.self))
+            cost -= batch.cost
+            return batch
         }
     }
     /// What a taker gets: at least one element, or none at a clean end.
-    private typealias Taken = Result<Deque<Received>, TransportError>
+    private typealias Taken = Result<ReceivedBatch, TransportError>
     private struct Waiter {
         let id: UInt64
         let takesAll: Bool
@@ -71,47 +65,47 @@ package final class InboundQueue: Sendable {
     /// Appends a batch and empties it.
     ///
     /// Returns false if the transport should stop reading.
-    package func append(_ batch: inout Deque<Received>) -> Bool {
-        var whole: Waiter?
-        var others: [(Waiter, Received)] = []
+    package func append(_ batch: inout ReceivedBatch) -> Bool {
+        var rest = ReceivedBatch()
+        swap(&rest, &batch)
+        var served: [(Waiter, ReceivedBatch)] = []
         let hasRoom = state.withLockedValue { state in
             guard state.end == nil else { return true }
-            if state.waiters.count == 1, state.waiters[0].takesAll {
-                whole = state.waiters.removeFirst()
-                return true
+            serve(&rest, &state, &served)
+            if !rest.isEmpty {
+                state.cost += rest.cost
+                state.batches.append(rest)
+                if state.cost > capacity { state.isOverfull = true }
             }
-            // Several who wait share what comes.
-            while let waiter = state.waiters.first, let element = batch.popFirst() {
-                state.waiters.removeFirst()
-                others.append((waiter, element))
-            }
-            state.add(&batch)
-            if state.cost > capacity { state.isOverfull = true }
             return !state.isOverfull
         }
-        var taken: Deque<Received> = []
-        swap(&taken, &batch)
-        whole?.place.call(.success(taken))
-        for (waiter, element) in others { waiter.place.call(.success([element])) }
+        for (waiter, batch) in served { waiter.place.call(.success(batch)) }
         return hasRoom
     }
 
     /// Takes back what a batch still held when its taker left: it comes first again.
-    package func putBack(_ rest: Deque<Received>) {
-        var rest = rest
-        let waiters = state.withLockedValue { state in
+    package func putBack(_ batch: ReceivedBatch) {
+        var rest = batch
+        var served: [(Waiter, ReceivedBatch)] = []
+        state.withLockedValue { state in
+            serve(&rest, &state, &served)
+            guard !rest.isEmpty else { return }
             state.cost += rest.cost
-            var waiters: [(Waiter, Received)] = []
-            // Whoever waits has found nothing, so what is put back is all there is.
-            while let waiter = state.waiters.first, let element = rest.popFirst() {
-                state.waiters.removeFirst()
-                state.cost -= element.cost
-                waiters.append((waiter, element))
-            }
-            state.elements.prepend(contentsOf: rest)
-            return waiters
+            state.batches.prepend(rest)
         }
-        for (waiter, element) in waiters { waiter.place.call(.success([element])) }
+        for (waiter, batch) in served { waiter.place.call(.success(batch)) }
+    }
+
+    /// Hands out what came to those who wait: all of it to one who wants all, and otherwise they share it.
+    private func serve(_ batch: inout ReceivedBatch, _ state: inout State, _ served: inout [(Waiter, ReceivedBatch)]) {
+        if state.waiters.count == 1, state.waiters[0].takesAll {
+            served.append((state.waiters.removeFirst(), batch))
+            return batch = ReceivedBatch()
+        }
+        while let waiter = state.waiters.first, let element = batch.popFirst() {
+            state.waiters.removeFirst()
+            served.append((waiter, ReceivedBatch(CollectionOfOne(element))))
+        }
     }
 
     /// Ends the queue: what it holds can still be taken, then comes `end`.
@@ -124,19 +118,21 @@ package final class InboundQueue: Sendable {
             defer { state.waiters = [] }
             return state.waiters
         }
-        for waiter in waiters { waiter.place.call(end.map { [] }) }
+        for waiter in waiters { waiter.place.call(end.map { ReceivedBatch() }) }
     }
 
     /// Waits for the next element; nil after a clean end.
     ///
     /// Cancellation loses nothing.
-    package func next() async throws(TransportError) -> Received? { try await take(all: false).get().first }
+    package func next() async throws(TransportError) -> Received? {
+        var batch = try await take(all: false).get()
+        return batch.popFirst()
+    }
 
-    /// Waits for all there is, at least one element; empty after a clean end.
+    /// Waits for a batch, at least one element; empty after a clean end.
     ///
-    /// What a batch holds counts no longer, so as much again as `capacity` may be in the hands of who takes it.
-    /// Cancellation loses nothing.
-    package func nextBatch() async throws(TransportError) -> Deque<Received> { try await take(all: true).get() }
+    /// What a batch holds counts no longer. Cancellation loses nothing.
+    package func nextBatch() async throws(TransportError) -> ReceivedBatch { try await take(all: true).get() }
 
     private func take(all: Bool, isolation actor: isolated (any Actor)? = #isolation) async -> Taken {
         if let ready = takeReady(all) { return ready }
@@ -161,13 +157,13 @@ package final class InboundQueue: Sendable {
 
     private func takeReady(_ all: Bool, otherwise: (inout State) -> Taken? = { _ in nil }) -> Taken? {
         let (result, news) = state.withLockedValue { state -> (Taken?, (@Sendable () -> Void)?) in
-            if !state.elements.isEmpty {
-                let taken = state.remove(all)
+            if !state.batches.isEmpty {
+                let taken = state.remove(all: all)
                 guard state.isOverfull, state.cost <= capacity / 2 else { return (.success(taken), nil) }
                 state.isOverfull = false
                 return (.success(taken), onRoom)
             }
-            if let end = state.end { return (end.map { [] }, nil) }
+            if let end = state.end { return (end.map { ReceivedBatch() }, nil) }
             let result = otherwise(&state)
             guard state.isIdleAwaited, !state.waiters.isEmpty else { return (result, nil) }
             state.isIdleAwaited = false
@@ -193,10 +189,6 @@ extension Received {
         case .chunk(let chunk): chunk.bytes.count + 64
         }
     }
-}
-
-extension Deque<Received> {
-    fileprivate var cost: Int { reduce(0) { $0 + $1.cost } }
 }
 
 extension TransportError {

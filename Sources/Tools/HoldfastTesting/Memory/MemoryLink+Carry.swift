@@ -51,7 +51,7 @@ extension MemoryLink {
 
     private func deliver(_ entries: some Sequence<OutboundQueue.Entry>, to role: Role) {
         feedHeartbeat(role, .activity)
-        var batch: Deque<Received> = []
+        var batch = ReceivedBatch()
         do throws(ProtocolViolation) {
             for entry in entries where !self[role].isDiscarding {
                 if let received = try self[role].assembly.receive(entry) { batch.append(received) }
@@ -63,7 +63,7 @@ extension MemoryLink {
         }
     }
 
-    private func hand(_ batch: inout Deque<Received>, to role: Role) {
+    private func hand(_ batch: inout ReceivedBatch, to role: Role) {
         // An end that closes reads on, and keeps nothing that its app has no room for.
         guard !batch.isEmpty, !self[role].isPaused, !self[role].ports.inbound.append(&batch) else { return }
         self[role].isPaused = true

@@ -1,4 +1,3 @@
-package import DequeModule
 public import Holdfast
 import WebSocketRuntime
 
@@ -127,7 +126,7 @@ extension MemoryTransport {
 }
 
 extension MemoryTransport: BatchTransport {
-    package func receiveBatch() async throws(TransportError) -> Deque<Received> { try await ports.inbound.nextBatch() }
+    package func receiveBatch() async throws(TransportError) -> ReceivedBatch { try await ports.inbound.nextBatch() }
 
-    package func putBack(_ rest: Deque<Received>) { ports.inbound.putBack(rest) }
+    package func putBack(_ rest: ReceivedBatch) { ports.inbound.putBack(rest) }
 }

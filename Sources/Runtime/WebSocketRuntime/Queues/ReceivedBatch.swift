@@ -1,0 +1,146 @@
+import DequeModule
+package import WebSocketCore
+
+/// What was received together, in order.
+///
+/// Short messages lie as bytes in one piece of memory and become messages when they are taken, one at a time: so whoever takes
+/// them finds each in the same warm place, and frees it on the thread that made it.
+package struct ReceivedBatch: Sendable {
+    /// Longer messages are kept as they are.
+    package static let longestShort = 4096
+    /// The memory of a batch is at most this large; what fits no more begins another.
+    private static let largest = 32 * 1024
+
+    private var memory: BatchMemory?
+    private var written = 0
+    private var read = 0
+    /// What is not in `memory`, where a mark stands for each.
+    private var others: Deque<Received> = []
+    /// How many are in it.
+    package private(set) var count = 0
+    /// Bytes held, with what a small message costs beside its payload.
+    package private(set) var cost = 0
+
+    /// A batch of nothing.
+    package init() {}
+
+    /// A batch of these.
+    package init(_ elements: some Sequence<Received>) { for element in elements { append(element) } }
+
+    package var isEmpty: Bool { count == 0 }
+
+    /// Adds a short message; false if there is no room for it.
+    ///
+    /// - Parameter expected: How many bytes are likely to follow, this message included.
+    package mutating func append(_ frame: LoneFrame, expecting expected: Int) throws(ProtocolViolation) -> Bool {
+        let length = frame.payload.count
+        guard let place = place(for: BatchEntry.size + length, expecting: expected) else { return false }
+        let isASCII = try frame.unmask(into: place + BatchEntry.size)
+        BatchEntry(frame.kind, isASCII: isASCII, length: length).write(to: place)
+        written += BatchEntry.size + length
+        count += 1
+        cost += length + 64
+        return true
+    }
+
+    /// Adds anything.
+    package mutating func append(_ element: Received) {
+        if memory != nil, let place = place(for: BatchEntry.size, expecting: 0) {
+            BatchEntry.other.write(to: place)
+            written += BatchEntry.size
+        } else if memory != nil {
+            moveAll()
+        }
+        others.append(element)
+        count += 1
+        cost += element.cost
+    }
+
+    /// Removes and returns the first.
+    package mutating func popFirst() -> Received? {
+        guard count > 0 else { return nil }
+        count -= 1
+        guard let memory, read < written else { return popOther() }
+        let entry = BatchEntry(readFrom: memory.bytes + read)
+        read += BatchEntry.size
+        guard !entry.isOther else { return popOther() }
+        let message = Message(
+            entry.kind, checked: UnsafeRawBufferPointer(start: memory.bytes + read, count: entry.length), isASCII: entry.isASCII)
+        read += entry.length
+        cost -= entry.length + 64
+        return .message(message)
+    }
+
+    /// Lends the bytes of the first to `body` and removes it; false if it does not lie here as bytes.
+    package mutating func lendFirst<Failure: Error>(_ body: (MessageKind, RawSpan) throws(Failure) -> Void) throws(Failure) -> Bool {
+        guard let memory, read < written else { return false }
+        let entry = BatchEntry(readFrom: memory.bytes + read)
+        guard !entry.isOther else { return false }
+        let payload = UnsafeRawBufferPointer(start: memory.bytes + read + BatchEntry.size, count: entry.length)
+        // Before it is lent: what `body` throws at is not lent again.
+        read += BatchEntry.size + entry.length
+        count -= 1
+        cost -= entry.length + 64
+        try body(entry.kind, payload.bytes)
+        return true
+    }
+
+    private mutating func popOther() -> Received? {
+        let element = others.popFirst()
+        cost -= element?.cost ?? 0
+        return element
+    }
+
+    /// Where the next bytes go; nil if they do not fit.
+    private mutating func place(for length: Int, expecting expected: Int) -> UnsafeMutableRawPointer? {
+        if let memory { return memory.capacity - written >= length ? memory.bytes + written : nil }
+        // What is not in memory comes first, and has no mark there.
+        guard others.isEmpty else { return nil }
+        let memory = BatchMemory(capacity: max(length, min(expected, Self.largest)))
+        self.memory = memory
+        return memory.bytes
+    }
+
+    /// Gives up the memory, which is full.
+    private mutating func moveAll() {
+        var all: Deque<Received> = []
+        let (count, cost) = (count, cost)
+        while let element = popFirst() { all.append(element) }
+        self = ReceivedBatch()
+        (others, self.count, self.cost) = (all, count, cost)
+    }
+}
+
+/// What precedes a short message in the memory of a batch: its length and its kind.
+private struct BatchEntry {
+    static let size = 4
+    static let other = BatchEntry(word: .max)
+    private let word: UInt32
+
+    private init(word: UInt32) { self.word = word }
+
+    init(_ kind: MessageKind, isASCII: Bool, length: Int) {
+        word = UInt32(length) | (kind == .text ? 1 << 30 : 0) | (isASCII ? 1 << 29 : 0)
+    }
+
+    init(readFrom place: UnsafeMutableRawPointer) { word = place.loadUnaligned(as: UInt32.self) }
+
+    func write(to place: UnsafeMutableRawPointer) { place.storeBytes(of: word, as: UInt32.self) }
+
+    var isOther: Bool { word == .max }
+    var kind: MessageKind { word & 1 << 30 == 0 ? .binary : .text }
+    var isASCII: Bool { word & 1 << 29 != 0 }
+    var length: Int { Int(word & 0x1FFF_FFFF) }
+}
+
+/// The memory of a batch.
+///
+/// SAFETY: written by the transport alone; whoever takes the batch only reads, and what is written later lies behind that.
+private final class BatchMemory: @unchecked Sendable {
+    let bytes: UnsafeMutableRawPointer
+    let capacity: Int
+
+    init(capacity: Int) { (bytes, self.capacity) = (.allocate(byteCount: capacity, alignment: 8), capacity) }
+
+    deinit { bytes.deallocate() }
+}
