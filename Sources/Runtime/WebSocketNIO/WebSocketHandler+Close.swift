@@ -60,6 +60,8 @@ extension WebSocketHandler {
             case .sendClose(let frame):
                 closeFrameToSend = frame
                 outbound.finish(failure ?? .closing, discarding: false)
+                // Word of what was accepted on another thread may still be on its way here.
+                hasWork = true
                 drain()
             case .endOutput: endOutput()
             case .endTransport: context?.close(promise: nil)

@@ -25,7 +25,7 @@ extension WebSocketHandler {
     func sendInline(_ kind: MessageKind, _ bytes: UnsafeRawBufferPointer) -> Bool {
         if isBlocked || isSendingOver {
             guard !isSendingOver else { return false }
-            guard out.count < settings.sendBuffer else {
+            guard out.count < settings.sendBuffer, bytes.count < Self.longPayload else {
                 wantsRoom = true
                 return false
             }
@@ -42,7 +42,7 @@ extension WebSocketHandler {
         } else {
             writeLong(writer.header(opcode, payloadLength: bytes.count), bytes)
         }
-        if out.count >= Self.batchSize { writeFullBuffer() }
+        if out.count >= Self.batchSize, !isBlocked { writeFullBuffer() }
         if !isInTurn { flushLater() }
     }
 
