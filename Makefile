@@ -11,7 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit tool fuzz-short conformance-share interop lint format bench fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit tool fuzz-short conformance-share interop lint format bench bench-quick fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -23,7 +23,7 @@ demo: ## Watch a connection survive two cuts (builds the tool first; then under 
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit tool fuzz-short conformance-share interop ## All tests: unit, tool, fuzz, Autobahn (with a share of its slow cases), real peers
+test: unit tool fuzz-short conformance-share interop bench-quick ## All tests: unit, tool, fuzz, Autobahn (with a share of its slow cases), real peers, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -64,6 +64,9 @@ soak: ## What takes long: ten minutes of fuzzing on each target, and all of Auto
 sanitize: ## Unit tests under Thread Sanitizer and under Address Sanitizer
 	@$(NEED)
 	@$(TALLY) suite sanitize Fuzz/sanitize.sh
+
+bench-quick: ## Instructions and allocations per message, beside Benchmarks/thresholds.json (builds a small program first)
+	@$(TALLY) suite bench-quick Benchmarks/quick.sh
 
 bench: ## Measure beside all peers; ROW=text runs the rows with it in their name, CHART=docs renews the README's chart
 	@ROW="$(ROW)" CHART="$(CHART)" Benchmarks/run.sh

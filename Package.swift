@@ -99,6 +99,11 @@ let package = Package(
 
         // Peers of the conformance, interop and benchmark scripts.
         .executableTarget(name: "HoldfastPeer", dependencies: ["Holdfast", "HoldfastServer"], path: "Interop/Peer", swiftSettings: strict),
+        // What `make bench-quick` counts the instructions of.
+        .executableTarget(
+            name: "HoldfastProbe",
+            dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "CZlib", nioCore, nioEmbedded],
+            path: "Benchmarks/Probe", swiftSettings: strict),
 
         // What libFuzzer runs; tests replay its corpus.
         .target(

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Sets a Debian machine up for the suites that need more than Swift; does nothing where all is there.
 #
-#   scripts/setup.sh [build] [conformance] [interop] [bench]     (no argument: all of them)
+#   scripts/setup.sh [build] [conformance] [interop] [quick] [bench]     (no argument: all of them)
 #
 # Other scripts source this file and call only what they need: need_apt, need_python, need_wstest.
 # What is set up stays: packages in the system, the rest in .venv and .cache. After that no network is needed.
@@ -108,6 +108,7 @@ install_wstest() {
 need_build() { need_apt zlib1g-dev; }
 need_conformance() { need_build; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
+need_quick() { need_build; need_apt valgrind binutils python3; }
 need_bench() { need_build; need_apt gcc libc6-dev libssl-dev openssl util-linux; need_python; need_charts; }
 
 # swift_program VARIABLE PRODUCT: prints the path of a program of ours: the variable's value, or a release build made now.
@@ -124,11 +125,11 @@ swift_program() {
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
-    [ $# -gt 0 ] || set -- build conformance interop bench
+    [ $# -gt 0 ] || set -- build conformance interop quick bench
     for suite in "$@"; do
         case $suite in
-            build | conformance | interop | bench) "need_$suite" ;;
-            *) die "unknown suite '$suite' (there are: build, conformance, interop, bench)" ;;
+            build | conformance | interop | quick | bench) "need_$suite" ;;
+            *) die "unknown suite '$suite' (there are: build, conformance, interop, quick, bench)" ;;
         esac
     done
 fi

@@ -63,6 +63,7 @@ SERVERS = {
 CLIENTS = {
     "Holdfast": _swift("HoldfastBench", "client"),
     "Holdfast on the pool": _swift("HoldfastBench", "client-pool"),
+    "Holdfast in batches": _swift("HoldfastBench", "client-batches"),
     "Holdfast inline": _swift("HoldfastBench", "client-inline"),
     "bare NIO": _swift("NIOBytes", wire="raw"),
     "NIOWebSocket": _swift("NIOWebSocketPeer", "client"),

@@ -19,6 +19,12 @@ struct Client: Sendable {
         try await withConnection(run)
     }
 
+    /// Receives on the event loop, without a `Message` for each message.
+    @concurrent
+    func runInBatches() async throws -> String {
+        try await withConnection { connection in try await connection.onEventLoop { try await receiveBatches($0) } }
+    }
+
     private func withConnection(_ body: (WebSocketConnection) async throws -> String) async throws -> String {
         let url = "ws://127.0.0.1:\(workload.port)\(workload.mode.path)"
         return try await WebSocketConnection.withConnection(to: url, configuration: .bench, body)
@@ -59,6 +65,25 @@ struct Client: Sendable {
             }
             workload.check("size of a message", bytes.count, workload.size)
             count += 1
+        }
+        Workload.fail("closed too early")
+    }
+
+    private func receiveBatches(_ connection: WebSocketConnection) async throws -> String {
+        var meter = Meter()
+        var (count, isOver) = (0, false)
+        meter.begin()
+        try await connection.send(.text(workload.order))
+        for try await var batch in connection.batches {
+            batch.forEach { kind, bytes in
+                if kind == .text { return isOver = true }
+                workload.check("size of a message", bytes.byteCount, workload.size)
+                count += 1
+            }
+            guard isOver else { continue }
+            let line = meter.finish(workload.count)
+            workload.check("messages", count, workload.count)
+            return line
         }
         Workload.fail("closed too early")
     }

@@ -2,7 +2,9 @@ import Foundation
 import Holdfast
 import HoldfastServer
 
-/// Echoes every message on every path; with `DEFLATE=1` in the environment, compressed.
+/// Echoes every message on every path.
+///
+/// In the environment, `DEFLATE=1` asks for compression, `TLS_CERT` and `TLS_KEY` (PEM files) for TLS.
 struct EchoServer {
     private var configuration = WebSocketServerConfiguration()
 
@@ -11,7 +13,11 @@ struct EchoServer {
         configuration.handlers = handlers
         configuration.limits.message = 64 << 20
         configuration.maximumConnections = 100_000
-        if ProcessInfo.processInfo.environment["DEFLATE"] != nil {
+        let environment = ProcessInfo.processInfo.environment
+        if let certificate = environment["TLS_CERT"], let key = environment["TLS_KEY"] {
+            configuration.tls = ServerTLSOptions(certificateChainFile: certificate, privateKeyFile: key)
+        }
+        if environment["DEFLATE"] != nil {
             configuration.compression?.threshold = 0
         } else {
             configuration.compression = nil

@@ -21,12 +21,14 @@ enum HoldfastBench {
         case ("echo-inline", _, let port?): try await EchoServer(port: port, handlers: .eventLoop).runInline()
         case ("client", let workload?, _): print(try await Client(workload).runOnEventLoop())
         case ("client-pool", let workload?, _): print(try await Client(workload).runOnPool())
+        case ("client-batches", let workload?, _) where workload.mode == .receive: print(try await Client(workload).runInBatches())
         case ("client-inline", let workload?, _): try await InlineClient.run(workload)
         default:
             Workload.fail(
                 """
                 usage: HoldfastBench echo|echo-pool|echo-inline PORT
                        HoldfastBench client|client-pool|client-inline ping|receive|send PORT SIZE COUNT
+                       HoldfastBench client-batches receive PORT SIZE COUNT
                 """)
         }
     }

@@ -51,7 +51,7 @@ final class LoopLocal: @unchecked Sendable {
     func takeOutput() -> FrameBuffer {
         guard isCurrent, outputs.count == Self.outputCount, var buffer = outputs.popFirst() else { return FrameBuffer() }
         buffer.clear(minimumCapacity: 4096)
-        return FrameBuffer(buffer)
+        return FrameBuffer(consume buffer)
     }
 
     /// Gives back a buffer that was written; once the socket has taken it, it is used again.

@@ -41,7 +41,7 @@ package final class WebSocketChannel: BatchTransport {
     ///   - position: Where the frames come out of the pipeline.
     ///   - isPlain: Whether they come from the socket itself: no TLS.
     ///   - inline: Who gets the messages on the event loop; nil: tasks take them.
-    static func install(
+    package static func install(
         on channel: any Channel, agreement: Agreement, settings: ConnectionSettings,
         position: ChannelPipeline.SynchronousOperations.Position, isPlain: Bool, inline: (any InlineHandler)?
     ) throws -> WebSocketChannel {

@@ -68,44 +68,36 @@ package final class InboundQueue: Sendable {
     package func append(_ batch: inout ReceivedBatch) -> Bool {
         var rest = ReceivedBatch()
         swap(&rest, &batch)
-        var served: [(Waiter, ReceivedBatch)] = []
-        let hasRoom = state.withLockedValue { state in
-            guard state.end == nil else { return true }
-            serve(&rest, &state, &served)
-            if !rest.isEmpty {
-                state.cost += rest.cost
-                state.batches.append(rest)
-                if state.cost > capacity { state.isOverfull = true }
-            }
-            return !state.isOverfull
-        }
-        for (waiter, batch) in served { waiter.place.call(.success(batch)) }
-        return hasRoom
+        return add(rest, inFront: false)
     }
 
     /// Takes back what a batch still held when its taker left: it comes first again.
-    package func putBack(_ batch: ReceivedBatch) {
-        var rest = batch
-        var served: [(Waiter, ReceivedBatch)] = []
-        state.withLockedValue { state in
-            serve(&rest, &state, &served)
-            guard !rest.isEmpty else { return }
-            state.cost += rest.cost
-            state.batches.prepend(rest)
-        }
-        for (waiter, batch) in served { waiter.place.call(.success(batch)) }
-    }
+    package func putBack(_ batch: ReceivedBatch) { _ = add(batch, inFront: true) }
 
-    /// Hands out what came to those who wait: all of it to one who wants all, and otherwise they share it.
-    private func serve(_ batch: inout ReceivedBatch, _ state: inout State, _ served: inout [(Waiter, ReceivedBatch)]) {
-        if state.waiters.count == 1, state.waiters[0].takesAll {
-            served.append((state.waiters.removeFirst(), batch))
-            return batch = ReceivedBatch()
+    private func add(_ batch: ReceivedBatch, inFront: Bool) -> Bool {
+        var rest = batch
+        var only: Waiter?
+        var others: [(Waiter, Received)] = []
+        let hasRoom = state.withLockedValue { state in
+            if state.end != nil, !inFront { return true }
+            if state.waiters.count == 1, state.waiters[0].takesAll {
+                only = state.waiters.removeFirst()
+                return true
+            }
+            // Several who wait share what comes.
+            while let waiter = state.waiters.first, let element = rest.popFirst() {
+                state.waiters.removeFirst()
+                others.append((waiter, element))
+            }
+            guard !rest.isEmpty else { return !state.isOverfull }
+            state.cost += rest.cost
+            if inFront { state.batches.prepend(rest) } else { state.batches.append(rest) }
+            if state.cost > capacity { state.isOverfull = true }
+            return !state.isOverfull
         }
-        while let waiter = state.waiters.first, let element = batch.popFirst() {
-            state.waiters.removeFirst()
-            served.append((waiter, ReceivedBatch(CollectionOfOne(element))))
-        }
+        only?.place.call(.success(rest))
+        for (waiter, element) in others { waiter.place.call(.success(ReceivedBatch(CollectionOfOne(element)))) }
+        return hasRoom
     }
 
     /// Ends the queue: what it holds can still be taken, then comes `end`.

@@ -11,7 +11,9 @@ package struct ReceivedBatch: Sendable {
     /// The memory of a batch is at most this large; what fits no more begins another.
     private static let largest = 32 * 1024
 
-    private var memory: BatchMemory?
+    // SAFETY: written by the transport alone; whoever takes the batch only reads, and what is written later lies behind that.
+    private nonisolated(unsafe) var memory: BatchMemory?
+    private var capacity = 0
     private var written = 0
     private var read = 0
     /// What is not in `memory`, where a mark stands for each.
@@ -93,10 +95,11 @@ package struct ReceivedBatch: Sendable {
 
     /// Where the next bytes go; nil if they do not fit.
     private mutating func place(for length: Int, expecting expected: Int) -> UnsafeMutableRawPointer? {
-        if let memory { return memory.capacity - written >= length ? memory.bytes + written : nil }
+        if let memory { return capacity - written >= length ? memory.bytes + written : nil }
         // What is not in memory comes first, and has no mark there.
         guard others.isEmpty else { return nil }
-        let memory = BatchMemory(capacity: max(length, min(expected, Self.largest)))
+        capacity = max(length, min(expected, Self.largest))
+        let memory = BatchMemory.make(capacity: capacity)
         self.memory = memory
         return memory.bytes
     }
@@ -134,13 +137,10 @@ private struct BatchEntry {
 }
 
 /// The memory of a batch.
-///
-/// SAFETY: written by the transport alone; whoever takes the batch only reads, and what is written later lies behind that.
-private final class BatchMemory: @unchecked Sendable {
-    let bytes: UnsafeMutableRawPointer
-    let capacity: Int
+private final class BatchMemory: ManagedBuffer<Void, UInt8> {
+    static func make(capacity: Int) -> BatchMemory {
+        unsafeDowncast(create(minimumCapacity: capacity) { _ in }, to: BatchMemory.self)
+    }
 
-    init(capacity: Int) { (bytes, self.capacity) = (.allocate(byteCount: capacity, alignment: 8), capacity) }
-
-    deinit { bytes.deallocate() }
+    var bytes: UnsafeMutableRawPointer { withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) } }
 }

@@ -1,0 +1,20 @@
+import WebSocketCore
+
+/// A burst of equal frames, as one read might bring them.
+///
+/// The key turns letters into letters, so that a burst may be unmasked where it lies over and over: what it holds is text each time.
+enum Frames {
+    private static let key = MaskKey(bits: 0x0101_0101)
+
+    /// As many letters as wanted.
+    static func payload(_ size: Int) -> [UInt8] { (0..<size).map { UInt8(ascii: "a") + UInt8($0 % 24) } }
+
+    static func burst(_ count: Int, _ opcode: Opcode, size: Int, isMasked: Bool) -> [UInt8] {
+        var payload = payload(size)
+        let header = FrameHeader(opcode, mask: isMasked ? key : nil, payloadLength: size)
+        if isMasked { payload.withUnsafeMutableBytes { key.apply(to: $0) } }
+        var frame = [UInt8](repeating: 0, count: header.length)
+        frame.withUnsafeMutableBytes { header.write(to: $0) }
+        return Array(repeatElement(frame + payload, count: count).joined())
+    }
+}

@@ -1,0 +1,47 @@
+import WebSocketCore
+
+/// Small pieces of work to be counted, not timed: see the part on `make bench-quick` in `Benchmarks/README.md`.
+///
+/// `HoldfastProbe WORK MESSAGES` does one of them, and nothing random or concurrent, so that two runs cost the same.
+/// Its main function is not `async`, for valgrind does not survive that.
+@main
+enum HoldfastProbe {
+    /// Does as many messages as it is told; multiples of 1024, so that all bursts are full.
+    typealias Work = (_ messages: Int) throws -> Void
+
+    static var works: KeyValuePairs<String, Work> {
+        [
+            "parse-binary-32": { try Parsing(.binary, size: 32).inPlace($0) },
+            "parse-text-32": { try Parsing(.text, size: 32).inPlace($0) },
+            "parse-binary-1024": { try Parsing(.binary, size: 1024).inPlace($0) },
+            "parse-message-32": { try Parsing(.binary, size: 32).intoMessages($0) },
+            "send-server-32": { try Wire.send(as: .server, size: 32, messages: $0) },
+            "send-client-32": { try Wire.send(as: .client, size: 32, messages: $0) },
+            "echo-bytes-32": { try Wire.echoBytes(size: 32, messages: $0) },
+            "echo-inline-32": { try Wire.echoInline(size: 32, messages: $0) },
+            "echo-task-32": { try Wire.echoInTask(size: 32, messages: $0) },
+            "receive-inline-32": { try Wire.receiveInline(size: 32, messages: $0) },
+            "compress-json-1024": { try Compression(size: 1024).throughHoldfast($0) },
+            "compress-json-1024-zlib": { try Compression(size: 1024).throughZlib($0) },
+        ]
+    }
+
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 3, let messages = Int(arguments[2]), let work = works.first(where: { $0.key == arguments[1] }) else {
+            throw Failure("usage: HoldfastProbe WORK MESSAGES, with WORK one of \(works.map(\.key))")
+        }
+        try work.value(messages)
+    }
+}
+
+/// Something is not as it should be, so that a count would say nothing.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+
+    static func check<Value: Equatable>(_ what: String, _ value: Value, _ expected: Value) throws {
+        guard value == expected else { throw Failure("\(what): \(value), expected \(expected)") }
+    }
+}

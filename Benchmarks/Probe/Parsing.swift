@@ -1,0 +1,46 @@
+import WebSocketCore
+
+/// What the server does with the bytes of a read, without any of NIO: bursts of 16 masked frames.
+struct Parsing {
+    private static let burst = 16
+
+    private let size: Int
+    private let frames: [UInt8]
+
+    init(_ opcode: Opcode, size: Int) {
+        self.size = size
+        frames = Frames.burst(Self.burst, opcode, size: size, isMasked: true)
+    }
+
+    /// As for an inline handler: unmasked where they lie, and looked at there.
+    func inPlace(_ messages: Int) throws {
+        try take(messages) { reader, bytes in
+            guard let lone = reader.nextLone(&bytes) else { return nil }
+            try lone.unmaskInPlace()
+            return lone.payload.count
+        }
+    }
+
+    /// Each into a message of its own.
+    func intoMessages(_ messages: Int) throws {
+        try take(messages) { reader, bytes in
+            guard case .message(let message) = try reader.next(&bytes) else { return nil }
+            return message.byteCount
+        }
+    }
+
+    /// Calls `next` until it has nothing more, burst after burst.
+    @inline(__always)
+    private func take(
+        _ messages: Int, _ next: (_ reader: inout MessageReader, _ bytes: inout UnsafeRawBufferPointer) throws -> Int?
+    ) throws {
+        var (reader, read, byteCount) = (MessageReader(role: .server), frames, 0)
+        for _ in 0..<(messages / Self.burst) {
+            try read.withUnsafeMutableBytes { bytes in
+                var rest = UnsafeRawBufferPointer(bytes)
+                while let count = try next(&reader, &rest) { byteCount += count }
+            }
+        }
+        try Failure.check("bytes parsed", byteCount, messages * size)
+    }
+}

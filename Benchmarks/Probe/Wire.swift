@@ -1,0 +1,38 @@
+import Holdfast
+import NIOCore
+import NIOEmbedded
+import WebSocketCore
+import WebSocketNIO
+import WebSocketRuntime
+
+/// A WebSocket after its handshake, on a channel and an event loop in memory: all of the hot path but the socket.
+struct Wire {
+    let channel: EmbeddedChannel
+    let socket: WebSocketChannel
+
+    init(_ role: Role, inline: (any InlineHandler)? = nil) throws {
+        channel = try .connected()
+        // TLS or not makes no difference here, but for options of a channel that this one has not.
+        socket = try WebSocketChannel.install(
+            on: channel, agreement: Agreement(response: ResponseHead(status: 101)), settings: ConnectionSettings(role: role),
+            position: .last, isPlain: false, inline: inline)
+    }
+}
+
+extension EmbeddedChannel {
+    static func connected() throws -> EmbeddedChannel {
+        let channel = EmbeddedChannel()
+        try channel.connect(to: SocketAddress(unixDomainSocketPath: "/probe")).wait()
+        return channel
+    }
+
+    /// Takes what was written; calls `body` with each part and returns how many bytes they were.
+    func drain(_ body: (ByteBuffer) -> Void = { _ in }) throws -> Int {
+        var byteCount = 0
+        while let written = try readOutbound(as: ByteBuffer.self) {
+            byteCount += written.readableBytes
+            body(written)
+        }
+        return byteCount
+    }
+}
