@@ -116,7 +116,7 @@ actor Session {
     /// Opens one connection and stays until it has ended; says how it was lost.
     private func open(_ opened: () async -> Void) async -> Loss {
         await roomInBacklog()
-        if Task.isCancelled { return Loss(isRetryable: false) }
+        if Task.isCancelled || isStopping { return Loss(isRetryable: false) }
         do throws(WebSocketError) {
             let connection = try await connect()
             // The session ended while the attempt could no longer be stopped: nobody is left to end the connection.
