@@ -21,6 +21,7 @@ final class LoopLocal: @unchecked Sendable {
     /// Turns in progress: what they leave to do is done when the last of them ends.
     @exclusivity(unchecked) private var turns = 0
     @exclusivity(unchecked) private var isScheduled = false
+    @exclusivity(unchecked) private var isRunning = false
 
     private init(_ loop: any EventLoop) { (self.loop, unretainedLoop) = (loop, loop) }
 
@@ -45,7 +46,7 @@ final class LoopLocal: @unchecked Sendable {
     }
 
     /// Gives back a buffer that was read into; once nobody else holds it, it is used again.
-    func give(input buffer: ByteBuffer) { input = buffer }
+    func give(input buffer: ByteBuffer) { if buffer.storageCapacity >= Self.inputCapacity { input = buffer } }
 
     /// An empty buffer to write into; on another thread a new one.
     func takeOutput() -> FrameBuffer {
@@ -72,6 +73,10 @@ final class LoopLocal: @unchecked Sendable {
 
     /// Runs the tasks that wait; while they do, what they wake waits its turn behind them.
     func runJobs() {
+        // A job that sends may find the link broken, which ends a turn inside it.
+        guard !isRunning else { return }
+        isRunning = true
+        defer { isRunning = false }
         turns += 1
         // A task that always finds something to do must not keep the loop from its sockets.
         for _ in 0..<256 {

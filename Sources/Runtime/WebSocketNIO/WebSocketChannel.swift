@@ -1,5 +1,6 @@
 import NIOConcurrencyHelpers
 package import NIOCore
+import NIOPosix
 package import WebSocketCore
 package import WebSocketRuntime
 
@@ -83,7 +84,8 @@ package final class WebSocketChannel: BatchTransport {
 
     /// Makes a channel read into the buffer of its event loop, if it can: a channel of Network.framework brings its own.
     private static func shareReads(of channel: any Channel, _ local: LoopLocal) -> Bool {
-        guard let options = channel.syncOptions else { return false }
+        // Other channels end the process over an option that they do not know.
+        guard MultiThreadedEventLoopGroup.currentEventLoop != nil, let options = channel.syncOptions else { return false }
         do {
             try options.setOption(.maxMessagesPerRead, value: 1)
             try options.setOption(.recvAllocator, value: SharedReadAllocator(local: local))

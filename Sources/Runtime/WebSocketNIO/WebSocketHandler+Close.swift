@@ -35,6 +35,10 @@ extension WebSocketHandler {
     ///
     /// What had come by then still counts, when the app has room for it: perhaps a close frame is in it.
     func transportEnded() {
+        if isCalling {
+            (survivor, isSendingOver) = (self, true)
+            return outbound.finish(failure ?? .hungUp, discarding: true)
+        }
         deliver()
         (stalledUntil, survivor) = (nil, unparsed == nil ? nil : self)
         alarm?.task.cancel()
@@ -43,8 +47,10 @@ extension WebSocketHandler {
             feedClosing(.transportEnded)
             return onGone()
         }
+        isSendingOver = true
         outbound.finish(failure ?? .hungUp, discarding: true)
         feedHeartbeat(.ended)
+        if inline != nil { resumeReading() }  // Nobody else takes what is left.
     }
 
     func feedClosing(_ input: CloseHandshake.Input) {
@@ -54,7 +60,7 @@ extension WebSocketHandler {
     }
 
     func perform(_ effects: [CloseHandshake.Effect]) {
-        isSendingOver = closing.isClosing
+        isSendingOver = closing.isClosing || survivor != nil
         for effect in effects {
             switch effect {
             case .sendClose(let frame):

@@ -10,6 +10,7 @@ extension WebSocketHandler {
         var bytes = unwrapInboundIn(data)
         if unparsed == nil { parse(&bytes) } else { unparsed?.writeBuffer(&bytes) }
         if sharesReads { local.give(input: bytes) }
+        if survivor != nil { finishTurn() }  // The link broke meanwhile, and the read is never complete.
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -30,14 +31,16 @@ extension WebSocketHandler {
         local.beginTurn()
         isInTurn = true
         deliver()
+        batchCost = 0
         local.runJobs()
         // The app may have taken all of a batch at once, or want no more: then nobody calls for the rest.
         while !isPaused || closing.isClosing, var bytes = unparsed.take() {
             parse(&bytes)
             deliver()
+            batchCost = 0
             local.runJobs()
         }
-        isInTurn = false
+        (isInTurn, filledBuffers) = (false, 0)
         drain()
         flush()
         local.endTurn()
@@ -49,12 +52,19 @@ extension WebSocketHandler {
     /// Hands over what was received so far.
     func deliver() {
         guard !batch.isEmpty else { return }
-        batchCost = 0
         if dropsRest || (closing.isClosing && isPaused) {
             dropsRest = true
             return batch = ReceivedBatch()
         }
         if !inbound.append(&batch) { pause() }
+    }
+
+    /// Calls an inline handler: a link that breaks meanwhile counts as broken when it returns.
+    func calling<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+        let wasCalling = isCalling
+        isCalling = true
+        defer { isCalling = wasCalling }
+        try body()
     }
 
     private func pause() {
@@ -69,7 +79,7 @@ extension WebSocketHandler {
             do throws(ProtocolViolation) {
                 if let inline {
                     reading = bytes.baseAddress.map { (buffer, $0) }
-                    try hand(&bytes, to: inline.handler, inline.socket)
+                    try calling { () throws(ProtocolViolation) in try hand(&bytes, to: inline.handler, inline.socket) }
                 } else {
                     try collect(&bytes)
                 }
@@ -107,7 +117,6 @@ extension WebSocketHandler {
         if try batch.append(lone, expecting: available) { return }
         // The batch is full: whoever waits may begin with it.
         deliver()
-        batchCost += length + 64
         _ = try batch.append(lone, expecting: available)
     }
 

@@ -1,14 +1,18 @@
 import NIOCore
 import WebSocketCore
+import WebSocketRuntime
 
 /// What is sent on the event loop itself: straight into the buffer that is written at the end of the turn.
 extension WebSocketHandler {
+    /// A task that has filled so many waits for its turn to end, however fast the peer is: other connections have theirs, too.
+    private static let buffersPerTurn = 4
     /// From this many bytes on a message is worth a buffer of its own in the channel's queue.
     private static let longPayload = 16 * 1024
 
     /// Sends a task's message ahead of the queue, if there is nothing it could overtake; false if it has to take its place there.
     func sendNow(_ message: Message) -> Bool {
-        if hasWork || isBlocked || isSendingOver || isMidMessage || out.count >= settings.sendBuffer { return false }
+        if isBlocked || isSendingOver || filledBuffers >= Self.buffersPerTurn || out.count >= settings.sendBuffer { return false }
+        guard outbound.isIdle else { return false }
         switch message {
         case .binary(let bytes): return bytes.withUnsafeBytes { sendNow(.binary, $0) }
         case .text(var text): return text.withUTF8 { sendNow(.text, UnsafeRawBufferPointer($0)) }
@@ -47,9 +51,9 @@ extension WebSocketHandler {
     }
 
     private func writeFullBuffer() {
-        writeOut()
-        // Only then is the channel asked whether it can take more.
-        if isBlocked { flush() }
+        filledBuffers += 1
+        // TLS says only then whether it can take more.
+        flush()
     }
 
     func closeInline(_ frame: CloseFrame) {
@@ -59,20 +63,20 @@ extension WebSocketHandler {
 
     private func writeLong(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) {
         if !out.hasMemory { out = local.takeOutput() }
-        if header.mask == nil, let slice = slice(bytes) {
+        if header.mask == nil, var slice = slice(bytes) {
             out.writeHeader(header)
             writeOut()
-            return write(slice)
+            while slice.readableBytes > 0, let part = slice.readSlice(length: min(slice.readableBytes, Self.batchSize)) { write(part) }
+            return flush()
         }
         out.writeHeader(header)
         var sent = 0
         while sent < bytes.count {
+            if !out.hasMemory { out = local.takeOutput() }
             let part = UnsafeRawBufferPointer(rebasing: bytes[sent...].prefix(Self.batchSize))
             out.writePayload(part, mask: header.mask, phase: sent)
             sent += part.count
-            writeOut()
-            if isBlocked { flush() }
-            out = local.takeOutput()
+            flush()
         }
     }
 

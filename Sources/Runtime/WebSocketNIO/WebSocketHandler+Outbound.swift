@@ -15,8 +15,9 @@ extension WebSocketHandler {
             stalledUntil = nil
             activeAt = .now()
             drain()
-            if let inline, wantsRoom.take() { inline.handler.writable(inline.socket) }
+            if let inline, wantsRoom.take() { calling { inline.handler.writable(inline.socket) } }
             flush()
+            if survivor != nil, !isCalling { return transportEnded() }
             if inline != nil, isPaused, !isInTurn { resumeReading() }
         }
         context.fireChannelWritabilityChanged()
@@ -43,9 +44,10 @@ extension WebSocketHandler {
 
     /// Writes what was sent outside a turn of this connection.
     func writeOffTurn() {
-        awaitsFlush = false
+        (awaitsFlush, filledBuffers) = (false, 0)
         drain()
         flush()
+        if inline != nil, isPaused, closing.isClosing { resumeReading() }
     }
 
     /// Writes what waits to be sent, as long as the socket takes it.
@@ -64,7 +66,7 @@ extension WebSocketHandler {
                     return writeCloseFrame()
                 }
             }
-            if out.count >= Self.batchSize { writeOut() }
+            if out.count >= Self.batchSize { flush() }
         }
     }
 
@@ -116,7 +118,6 @@ extension WebSocketHandler {
         case .message(let message): writer.write(message, into: &out)
         case .chunk(let chunk, let isFirst):
             writer.write(chunk, isFirst: isFirst, into: &out)
-            isMidMessage = !chunk.isLast
         }
     }
 
@@ -164,6 +165,7 @@ extension WebSocketHandler {
         local.give(output: rest)
         // By parts, so that a peer that takes long over a large message is seen to take it.
         while rest.readableBytes > 2 * Self.batchSize, let part = rest.readSlice(length: Self.batchSize) { write(part) }
+        if written == nil, isBlocked { return write(rest) }
         context.write(wrapOutboundOut(rest), promise: written)
         needsFlush = true
     }

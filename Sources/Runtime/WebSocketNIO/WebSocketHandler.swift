@@ -10,8 +10,8 @@ import WebSocketRuntime
 /// payload moves once, into the message that a task gets. Messages are delivered a batch per read burst; what is written in one
 /// turn leaves in one flush. Only control frames and time go through machines.
 ///
-/// Everything here runs on the channel's event loop, and no call from here comes back while it changes a property: so the hot
-/// ones go without the runtime's checks of exclusive access, which would cost more than the frames themselves.
+/// Everything here runs on the channel's event loop. The hot properties go without the runtime's checks of exclusive access,
+/// which would cost more than the frames themselves: nothing that may call back is called while one of them is being changed.
 final class WebSocketHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -54,6 +54,8 @@ final class WebSocketHandler: ChannelInboundHandler {
     @exclusivity(unchecked) var batchCost = 0
     /// A turn is in progress, at whose end everything is written.
     @exclusivity(unchecked) var isInTurn = false
+    /// An inline handler is being called: that the link broke meanwhile has to wait.
+    @exclusivity(unchecked) var isCalling = false
     /// What an inline handler looks at, so that it can be sent without a copy.
     @exclusivity(unchecked) var reading: (buffer: ByteBuffer, base: UnsafeRawPointer)?
     /// Bytes read and not yet parsed, because the app does not keep up.
@@ -67,6 +69,8 @@ final class WebSocketHandler: ChannelInboundHandler {
     @exclusivity(unchecked) var isDiscarding = false
 
     // Outbound.
+    /// Buffers filled by tasks on the event loop since it last had a turn.
+    @exclusivity(unchecked) var filledBuffers = 0
     @exclusivity(unchecked) var out = FrameBuffer()
     @exclusivity(unchecked) var needsFlush = false
     /// The event loop knows that there is something to write.
@@ -75,8 +79,6 @@ final class WebSocketHandler: ChannelInboundHandler {
     /// The queue, or what was taken of it, has something that is not written.
     @exclusivity(unchecked) var hasWork = false
     @exclusivity(unchecked) var queued: Deque<OutboundQueue.Entry> = []
-    /// Pieces of a message are written, and more are to come.
-    @exclusivity(unchecked) var isMidMessage = false
     /// The message being written; nothing may come between its parts.
     @exclusivity(unchecked) var longFrame: LongFrame?
     @exclusivity(unchecked) var owedPong: [UInt8]?
@@ -128,7 +130,7 @@ final class WebSocketHandler: ChannelInboundHandler {
         if let inline {
             inline.socket.handler = Unmanaged.passUnretained(self)
             isInTurn = true
-            inline.handler.opened(inline.socket)
+            calling { inline.handler.opened(inline.socket) }
         }
         finishTurn()
     }

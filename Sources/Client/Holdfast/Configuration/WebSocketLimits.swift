@@ -15,7 +15,8 @@ public struct WebSocketLimits: Hashable, Sendable {
     public var refusalBody = 4096
     /// How much may be received and not yet taken by the app before reading stops.
     ///
-    /// While it is stopped the peer's pings wait for their pongs too; closing reads on.
+    /// Whoever takes messages may hold another 32 KiB at hand. While reading is stopped the peer's pings wait for their pongs too; closing
+    /// reads on.
     public var receiveBuffer = 256 * 1024
     /// How much may be handed over for sending before `send` waits.
     public var sendBuffer = 64 * 1024

@@ -34,7 +34,7 @@ public struct MessageBatch: Sendable {
 
 /// What a peer sends, as many messages at once as there are; see ``WebSocketConnection/batches``.
 public struct WebSocketBatches: AsyncSequence, Sendable {
-    /// At least one message.
+    /// Some messages; none if only a part of one came.
     public typealias Element = MessageBatch
     /// How it can fail.
     public typealias Failure = WebSocketError

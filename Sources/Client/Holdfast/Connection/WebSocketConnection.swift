@@ -38,8 +38,8 @@ public struct WebSocketConnection: Sendable {
     ///
     /// Ends when both sides have parted in peace (1000, 1001, no code, or this side closed first), and throws
     /// ``WebSocketError`` otherwise. Leaving the loop, or cancelling its task, loses nothing and does not
-    /// end the connection; a later loop goes on. Reading stops while the app does not keep up, see
-    /// ``WebSocketLimits/receiveBuffer``.
+    /// end the connection; a later loop goes on. One loop at a time: what one has at hand another does not see until the first
+    /// is left. Reading stops while the app does not keep up, see ``WebSocketLimits/receiveBuffer``.
     public var messages: WebSocketMessages { WebSocketMessages(connection: self) }
 
     /// The message that `received` is or completes; nil if there is more to come.

@@ -90,6 +90,7 @@ package final class InboundQueue: Sendable {
                 others.append((waiter, element))
             }
             guard !rest.isEmpty else { return !state.isOverfull }
+            rest.compact()
             state.cost += rest.cost
             if inFront { state.batches.prepend(rest) } else { state.batches.append(rest) }
             if state.cost > capacity { state.isOverfull = true }

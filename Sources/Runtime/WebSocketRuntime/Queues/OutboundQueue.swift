@@ -68,6 +68,9 @@ package final class OutboundQueue: Sendable {
         }
     }
 
+    /// Whether nothing was accepted that is not taken, and nobody waits.
+    package var isIdle: Bool { state.withLockedValue { $0.isIdle } }
+
     /// Whether something waits to be taken; if not, `onWork` tells of the next.
     package func awaitWork() -> Bool { change { $0.awaitWork() } }
 

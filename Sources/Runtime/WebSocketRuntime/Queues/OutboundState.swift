@@ -103,6 +103,9 @@ struct OutboundState {
         return batch
     }
 
+    /// Whether nothing is on its way through here, and nothing refused: then a message that goes around overtakes nobody.
+    var isIdle: Bool { !isScheduled && waiters.isEmpty && streaming == nil && end == nil }
+
     /// Whether something waits to be taken.
     private var hasWork: Bool { !entries.isEmpty || encoder.map { $0.byteCount > 0 } ?? false }
 

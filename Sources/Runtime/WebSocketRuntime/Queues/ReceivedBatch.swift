@@ -93,6 +93,14 @@ package struct ReceivedBatch: Sendable {
         return element
     }
 
+    /// Gives up memory that will not be filled: what waits has to cost what it counts for.
+    package mutating func compact() {
+        guard let memory, capacity - written > cost else { return }
+        let exact = BatchMemory.make(capacity: written)
+        exact.bytes.copyMemory(from: memory.bytes, byteCount: written)
+        (self.memory, capacity) = (exact, written)
+    }
+
     /// Where the next bytes go; nil if they do not fit.
     private mutating func place(for length: Int, expecting expected: Int) -> UnsafeMutableRawPointer? {
         if let memory { return capacity - written >= length ? memory.bytes + written : nil }
