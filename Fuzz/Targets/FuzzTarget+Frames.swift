@@ -12,14 +12,16 @@ extension FuzzTarget {
         let seed = input.byte()
         try header(input.rest, allowsCompression: parameters != nil)
 
-        func transcript(_ delivery: Delivery, seed: UInt8) throws -> Transcript {
+        func transcript(_ delivery: Delivery, seed: UInt8, isFast: Bool = false) throws -> Transcript {
             let inflater = parameters.map { Inflater(parameters: $0, role: role) }
-            let reader = MessageReader(role: role, limits: limits, delivery: delivery, inflater: inflater)
-            return try Transcript(reader, limits: limits, input.rest.pieces(seed: seed))
+            let reader = MessageReader(role: role, limits: limits, delivery: delivery, inflater: inflater, keepsBytes: isFast)
+            return try Transcript(reader, limits: limits, input.rest.pieces(seed: seed), isFast: isFast)
         }
         let whole = try transcript(.messages, seed: 0)
-        for (delivery, seed) in [(Delivery.messages, seed), (.chunks, 0), (.chunks, seed)] {
-            let other = try transcript(delivery, seed: seed)
+        for (delivery, seed, isFast) in [
+            (Delivery.messages, seed, false), (.chunks, 0, false), (.chunks, seed, false), (.messages, 0, true), (.messages, seed, true),
+        ] {
+            let other = try transcript(delivery, seed: seed, isFast: isFast)
             try expectEqual(whole.entries, other.entries, "the cuts of the network, or chunks, change what is read")
             // A compressed message can be too big and wrong at once; the cuts tell which is seen first.
             if parameters == nil { try expectEqual(whole.violation, other.violation, "the cuts change the violation") }

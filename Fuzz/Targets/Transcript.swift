@@ -10,15 +10,26 @@ struct Transcript: Equatable {
     private(set) var violation: ProtocolViolation.Kind?
 
     /// Feeds a reader these pieces and checks what must hold at each step.
-    init(_ reader: MessageReader, limits: MessageLimits, _ pieces: [UnsafeRawBufferPointer]) throws {
+    ///
+    /// - Parameter isFast: As a connection does it: with the fast path first, and no longer than to the first violation.
+    init(_ reader: MessageReader, limits: MessageLimits, _ pieces: [UnsafeRawBufferPointer], isFast: Bool = false) throws {
         var (reader, open, violations) = (reader, [] as [UInt8], 0)
-        for piece in pieces {
+        for piece in pieces where !isFast || violation == nil {
             var rest = piece
             do throws(ProtocolViolation) {
-                while let event = try reader.next(&rest) { note(event, &open) }
+                while true {
+                    if isFast, let lone = reader.nextLone(&rest) {
+                        note(.message(try lone.message()), &open)
+                    } else if let event = try reader.next(&rest) {
+                        note(event, &open)
+                    } else {
+                        break
+                    }
+                }
             } catch {
                 violation = error.kind
                 violations += 1
+                if isFast { rest = UnsafeRawBufferPointer(rebasing: rest[..<0]) }
             }
             try expect(rest.isEmpty, "a reader that wants more, or is finished, takes all there is")
         }

@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOPosix
 
@@ -83,6 +84,12 @@ package actor ScriptedPeer {
 
     /// Hangs up.
     package func close() async { try? await channel.close() }
+
+    /// Hangs up so that the other side learns of it at once, even if it reads nothing (RST).
+    package func reset() async throws {
+        try await (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        await close()
+    }
 
     private func readMore() async throws {
         for await bytes in arrivals {

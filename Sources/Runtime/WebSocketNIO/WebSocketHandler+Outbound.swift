@@ -85,8 +85,10 @@ extension WebSocketHandler {
     }
 
     /// One flush for everything that a turn wrote.
+    ///
+    /// While the channel holds as much as it should, what is written waits here, where it counts.
     func flush() {
-        writeOut()
+        if !isBlocked { writeOut() }
         guard needsFlush else { return }
         needsFlush = false
         context?.flush()

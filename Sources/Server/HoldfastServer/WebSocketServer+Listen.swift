@@ -46,7 +46,9 @@ extension WebSocketServer {
         options.headLimit = configuration.limits.head
         options.isSecure = configuration.tls != nil
         if case .inline(let make) = handler {
-            options.inline = { make(UpgradeRequest(head: $0, subprotocols: $0.headers.tokens("Sec-WebSocket-Protocol"), remoteAddress: $1)) }
+            options.inline = {
+                make(UpgradeRequest(head: $0, subprotocols: $0.headers.tokens("Sec-WebSocket-Protocol"), remoteAddress: $1))
+            }
         }
         options.handshakeTimeout = configuration.timeouts.handshake
         options.connection = ConnectionSettings(

@@ -47,3 +47,12 @@ extension Message {
 extension Received {
     var number: Int? { if case .message(let message) = self { message.number } else { nil } }
 }
+
+extension ReceivedBatch {
+    /// The numbers of all that is in it.
+    var numbers: [Int] {
+        var (rest, numbers) = (self, [Int]())
+        while let received = rest.popFirst() { numbers.append(received.number ?? -1) }
+        return numbers
+    }
+}

@@ -2,11 +2,14 @@
 enum Base64 {
     static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
-            for place in 0...group.count { text.append(alphabet[Int(bits >> (18 - 6 * place) & 0x3F)]) }
-            text += Array(repeating: padding, count: 3 - group.count)
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        var start = 0
+        while start < bytes.count {
+            let count = min(3, bytes.count - start)
+            var bits: UInt32 = 0
+            for place in 0..<3 { bits = bits << 8 | (place < count ? UInt32(bytes[start + place]) : 0) }
+            for place in 0..<4 { text.append(place > count ? padding : alphabet[Int(bits >> UInt32(18 - 6 * place) & 0x3F)]) }
+            start += 3
         }
         return String(decoding: text, as: UTF8.self)
     }
@@ -14,7 +17,15 @@ enum Base64 {
     /// Whether the text stands for exactly 16 bytes; bits left over in its last digit are not looked at.
     static func holds16Bytes(_ text: String) -> Bool {
         let utf8 = Array(text.utf8)
-        return utf8.count == 24 && utf8[22...] == [padding, padding] && utf8[..<22].allSatisfy(alphabet.contains)
+        return utf8.count == 24 && utf8[22] == padding && utf8[23] == padding && utf8[..<22].allSatisfy(isDigit)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "+"), UInt8(ascii: "/"): true
+        default: false
+        }
     }
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)

@@ -22,7 +22,7 @@ public struct ClientHandshake: Hashable, Sendable {
         url: WebSocketURL, subprotocols: [String] = [], deflate: DeflatePreferences? = nil, headers: HeaderFields = [:],
         using generator: inout G
     ) throws(HandshakeFailure) {
-        try headers.refuse(["upgrade", "connection", "content-length", "transfer-encoding"])
+        try headers.refuseReserved()
         guard headers.values("Host").count <= 1 else { throw HandshakeFailure(.invalidHeader, "Host is given twice") }
         if let wrong = Subprotocols.firstInvalid(in: subprotocols) {
             throw HandshakeFailure(.invalidSubprotocol, "\(quoted(wrong)) is not a token, or offered twice")

@@ -33,7 +33,9 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
 
     /// The values of all fields with this name, one per line.
     public func values(_ name: String) -> [String] {
-        fields.lazy.filter { HeaderSyntax.isEqual($0.name, name) }.map(\.value)
+        var values: [String] = []
+        for field in fields where HeaderSyntax.isEqual(field.name, name) { values.append(field.value) }
+        return values
     }
 
     /// The elements of a comma-separated list, over all lines with this name (RFC 9110 §5.6.1).
@@ -46,7 +48,9 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
 
     /// Whether the list under this name has the element, without regard to ASCII case.
     public func contains(_ token: String, in name: String) -> Bool {
-        tokens(name).contains { HeaderSyntax.isEqual($0, token) }
+        // Most lists have one element, written without blanks.
+        fields.contains { HeaderSyntax.isEqual($0.name, name) && HeaderSyntax.isEqual($0.value, token) }
+            || tokens(name).contains { HeaderSyntax.isEqual($0, token) }
     }
 
     /// Appends a field, whether or not the name is there already.
@@ -70,18 +74,28 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
         }
     }
 
-    /// Throws if one of the names, all in lower case, is set: these fields are the handshake's own.
-    func refuse(_ reserved: Set<String>) throws(HandshakeFailure) {
+    /// Throws if a field is set that the handshake sets itself, or that announces a body.
+    func refuseReserved() throws(HandshakeFailure) {
         for field in fields {
             let name = HeaderSyntax.lowercased(field.name)
-            if reserved.contains(name) || name.hasPrefix("sec-websocket-") {
+            if Self.reserved.contains(name) || name.hasPrefix("sec-websocket-") {
                 throw HandshakeFailure(.invalidHeader, "\(field.name) is set by the handshake itself")
             }
         }
     }
 
+    private static let reserved: Set = ["upgrade", "connection", "content-length", "transfer-encoding"]
+
+    /// Makes room for that many more fields.
+    mutating func reserveCapacity(_ count: Int) { fields.reserveCapacity(count) }
+
     func write(to bytes: inout [UInt8]) {
-        for field in fields { bytes += "\(field.name): \(field.value)\r\n".utf8 }
+        for field in fields {
+            bytes += field.name.utf8
+            bytes += ": ".utf8
+            bytes += field.value.utf8
+            bytes += "\r\n".utf8
+        }
         bytes += "\r\n".utf8
     }
 }

@@ -2,7 +2,9 @@
 ///
 /// Only ASCII is folded: `String.lowercased()` would turn the Kelvin sign into a `k`.
 enum HeaderSyntax {
-    static func isToken(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isTokenByte) }
+    static func isToken(_ text: some StringProtocol) -> Bool {
+        unsafe withBytes(of: text) { unsafe !$0.isEmpty && $0.allSatisfy(isTokenByte) }
+    }
 
     static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
@@ -15,12 +17,16 @@ enum HeaderSyntax {
     }
 
     /// No control characters but the tab: above all no CR, LF or NUL (RFC 9110 §5.5).
-    static func isFieldValue(_ text: some StringProtocol) -> Bool { text.utf8.allSatisfy(isFieldByte) }
+    static func isFieldValue(_ text: some StringProtocol) -> Bool { unsafe withBytes(of: text) { unsafe $0.allSatisfy(isFieldByte) } }
 
     static func isFieldByte(_ byte: UInt8) -> Bool { byte == tab || (byte >= space && byte != 0x7F) }
 
     /// Printable ASCII without the space.
     static func isVisible(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 } }
+
+    static func isToken(_ bytes: ArraySlice<UInt8>) -> Bool { !bytes.isEmpty && bytes.allSatisfy(isTokenByte) }
+
+    static func isVisible(_ bytes: ArraySlice<UInt8>) -> Bool { !bytes.isEmpty && bytes.allSatisfy { 0x21...0x7E ~= $0 } }
 
     static func isDecimal(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy { 0x30...0x39 ~= $0 } }
 
@@ -33,7 +39,18 @@ enum HeaderSyntax {
     }
 
     static func isEqual(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
-        one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+        guard one.utf8.count == other.utf8.count else { return false }
+        return unsafe withBytes(of: one) { one in
+            unsafe withBytes(of: other) { other in
+                one.indices.allSatisfy { unsafe lowercased(one[$0]) == lowercased(other[$0]) }
+            }
+        }
+    }
+
+    /// Lends the text's UTF-8; to walk over a string's own view takes many times as long.
+    private static func withBytes<Result>(of text: some StringProtocol, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        if let result = text.utf8.withContiguousStorageIfAvailable({ unsafe body($0) }) { return result }
+        return unsafe Array(text.utf8).withUnsafeBufferPointer { unsafe body($0) }
     }
 
     /// Without leading and trailing spaces and tabs.
@@ -47,6 +64,19 @@ enum HeaderSyntax {
     }
 
     static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
+
+    /// A field's name; one that is in every handshake, and too long to be kept within a `String`, takes no memory of its own.
+    static func knownName(_ name: UnsafeRawBufferPointer) -> String {
+        for known in knownNames where known.utf8.count == name.count {
+            let isSame = unsafe withBytes(of: known) { known in known.indices.allSatisfy { unsafe known[$0] == name[$0] } }
+            if isSame { return known }
+        }
+        return unsafe String(decoding: name, as: UTF8.self)
+    }
+
+    private static let knownNames = [
+        "Sec-WebSocket-Key", "Sec-WebSocket-Version", "Sec-WebSocket-Accept", "Sec-WebSocket-Extensions", "Sec-WebSocket-Protocol",
+    ]
 
     static let tab: UInt8 = 0x09
     static let lineFeed: UInt8 = 0x0A

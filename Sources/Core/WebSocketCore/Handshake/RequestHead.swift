@@ -16,12 +16,17 @@ public struct RequestHead: Hashable, MessageHead, CustomStringConvertible {
 
     /// Reads `GET /path HTTP/1.1`.
     public init(startLine: String, headers: HeaderFields) throws(HandshakeFailure) {
-        let parts = startLine.split(separator: " ", omittingEmptySubsequences: false)
-        guard parts.count == 3, HeaderSyntax.isToken(parts[0]), HeaderSyntax.isVisible(parts[1]) else {
+        let line = Array(startLine.utf8)[...]
+        guard let first = line.firstIndex(of: HeaderSyntax.space),
+            let second = line[(first + 1)...].firstIndex(of: HeaderSyntax.space),
+            !line[(second + 1)...].contains(HeaderSyntax.space),
+            HeaderSyntax.isToken(line[..<first]), HeaderSyntax.isVisible(line[(first + 1)..<second])
+        else {
             throw HandshakeFailure(.malformedHead, "the request line is not `method target HTTP/1.1`")
         }
         self.init(
-            method: String(parts[0]), target: String(parts[1]), minorVersion: try Self.minorVersion(parts[2]), headers: headers)
+            method: String(decoding: line[..<first], as: UTF8.self), target: String(decoding: line[(first + 1)..<second], as: UTF8.self),
+            minorVersion: try Self.minorVersion(line[(second + 1)...]), headers: headers)
     }
 
     /// The path of the target, still percent-encoded; at least `/`, or `*`.

@@ -22,7 +22,7 @@ public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible {
     /// Reads `HTTP/1.1 101 Switching Protocols`; the reason and the space before it may be absent.
     public init(startLine: String, headers: HeaderFields) throws(HandshakeFailure) {
         let parts = startLine.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-        let minorVersion = try Self.minorVersion(parts[0])
+        let minorVersion = try Self.minorVersion(Array(parts[0].utf8)[...])
         guard parts.count >= 2, parts[1].utf8.count == 3, HeaderSyntax.isDecimal(parts[1]), let status = Int(parts[1]), status >= 100 else {
             throw HandshakeFailure(.malformedHead, "the status line is not `HTTP/1.1 status reason`")
         }
@@ -40,7 +40,11 @@ public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible {
             throw HandshakeFailure(.invalidHeader, "the status line cannot be written: \(status) \(quoted(reason))")
         }
         try headers.check()
-        var bytes = Array("HTTP/1.\(minorVersion) \(status) \(reason)\r\n".utf8)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(256)
+        bytes += "HTTP/1.\(minorVersion) \(status) ".utf8
+        bytes += reason.utf8
+        bytes += "\r\n".utf8
         headers.write(to: &bytes)
         return bytes
     }

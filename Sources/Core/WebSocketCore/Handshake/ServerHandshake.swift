@@ -65,8 +65,13 @@ public struct ServerHandshake: Hashable, Sendable {
     public func accept(
         subprotocol: String? = nil, deflate: DeflatePreferences? = nil, headers: HeaderFields = [:]
     ) throws(HandshakeFailure) -> Agreement {
-        try headers.refuse(["upgrade", "connection", "content-length", "transfer-encoding"])
-        var fields: HeaderFields = ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": key.accept]
+        try headers.refuseReserved()
+        try headers.check()
+        var fields = HeaderFields()
+        fields.reserveCapacity(3 + headers.count)
+        fields.add("Upgrade", "websocket")
+        fields.add("Connection", "Upgrade")
+        fields.add("Sec-WebSocket-Accept", key.accept)
         if let subprotocol {
             guard offeredSubprotocols.contains(subprotocol) else {
                 throw HandshakeFailure(.invalidSubprotocol, "\(quoted(subprotocol)) was not offered")
@@ -76,7 +81,6 @@ public struct ServerHandshake: Hashable, Sendable {
         let agreed = deflate?.answer(to: offeredExtensions)
         if let agreed { fields.add("Sec-WebSocket-Extensions", agreed.answer.headerValue) }
         for field in headers { fields.add(field) }
-        try fields.check()
         return Agreement(
             subprotocol: subprotocol, deflate: agreed?.parameters, extensions: agreed.map { [$0.answer.headerValue] } ?? [],
             response: ResponseHead(status: 101, headers: fields))

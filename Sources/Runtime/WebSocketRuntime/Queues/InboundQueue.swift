@@ -80,6 +80,8 @@ package final class InboundQueue: Sendable {
         var others: [(Waiter, Received)] = []
         let hasRoom = state.withLockedValue { state in
             if state.end != nil, !inFront { return true }
+            // Nothing is what the end looks like.
+            if rest.isEmpty { return !state.isOverfull }
             if state.waiters.count == 1, state.waiters[0].takesAll {
                 only = state.waiters.removeFirst()
                 return true

@@ -16,6 +16,8 @@ package final actor Parking<Value: Sendable>: SerialExecutor {
     }
     private nonisolated let state = NIOLockedValueBox(State.empty)
 
+    private var isDone = false
+
     package init() {}
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { asUnownedSerialExecutor() }
@@ -44,9 +46,11 @@ package final actor Parking<Value: Sendable>: SerialExecutor {
     }
 
     /// Waits for the value; one task may, once.
+    @inline(never)
     package func wait() -> Value {
-        // To get here is to be called.
-        state.withLockedValue { state in
+        // To get here is to be called; without state of the actor's own to touch, the compiler might leave out the way.
+        isDone = true
+        return state.withLockedValue { state in
             guard case .called(let value) = state else { preconditionFailure("a parked task ran before it was called") }
             return value
         }
