@@ -12,7 +12,8 @@ public protocol InlineHandler: AnyObject {
     /// A whole message came; of text, UTF-8 that was checked.
     ///
     /// `bytes` are valid until this returns. While the socket takes nothing of what was sent no further message comes, so a
-    /// peer that does not read cannot make replies pile up.
+    /// peer that does not read cannot make replies pile up. Two ends that only send, each more than the sockets hold, wait for each
+    /// other until one is called stalled.
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket)
 
     /// After a message was refused: there is room again.

@@ -113,7 +113,6 @@ final class LoopLocal: @unchecked Sendable {
             self.work()
         }
     }
-
 }
 
 // MARK: - One for each loop

@@ -126,7 +126,7 @@ extension WebSocketHandler {
     ) throws(ProtocolViolation) {
         while !isDiscarding, !isBlocked || isSendingOver {
             if let lone = reader.nextLone(&bytes) {
-                // SAFETY: as above.
+                // SAFETY: nobody else looks at the bytes of a read; the channel's pool uses them again only when we have let go.
                 try lone.unmaskInPlace()
                 handler.received(lone.kind, lone.payload.bytes, on: socket)
             } else {
