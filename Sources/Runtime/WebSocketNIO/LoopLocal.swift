@@ -18,6 +18,9 @@ final class LoopLocal: @unchecked Sendable {
     @exclusivity(unchecked) private var outputs: Deque<ByteBuffer> = []
     @exclusivity(unchecked) private var jobs: Deque<UnownedJob> = []
     @exclusivity(unchecked) private var unflushed: [WebSocketHandler] = []
+    @exclusivity(unchecked) private var alarms = LoopAlarms()
+    /// Rings for the first of the alarms, or for one that was taken away.
+    private var timer: (at: NIODeadline, task: Scheduled<Void>)?
     /// Turns in progress: what they leave to do is done when the last of them ends.
     @exclusivity(unchecked) private var turns = 0
     @exclusivity(unchecked) private var isScheduled = false
@@ -58,6 +61,34 @@ final class LoopLocal: @unchecked Sendable {
     /// Gives back a buffer that was written; once the socket has taken it, it is used again.
     func give(output buffer: ByteBuffer) {
         if buffer.storageCapacity <= Self.outputCapacity, outputs.count < Self.outputCount { outputs.append(buffer) }
+    }
+
+    // MARK: - Alarms
+
+    /// Calls `owner` at a time, in place of the one it may have set before.
+    func setAlarm(_ owner: any Alarmed, at: NIODeadline) {
+        alarms.set(owner, at: at)
+        setTimer()
+    }
+
+    /// Takes away the alarm of `owner`, if it has one; the timer may ring for nothing.
+    func removeAlarm(_ owner: any Alarmed) {
+        alarms.remove(owner)
+        guard alarms.next == nil else { return }
+        timer?.task.cancel()
+        timer = nil
+    }
+
+    private func setTimer() {
+        guard let next = alarms.next, next < timer?.at ?? .distantFuture else { return }
+        timer?.task.cancel()
+        let task = loop.assumeIsolated().scheduleTask(deadline: next) {
+            self.timer = nil
+            let now = NIODeadline.now()
+            while let owner = self.alarms.takeDue(by: now) { owner.alarmRang() }
+            self.setTimer()
+        }
+        timer = (next, task)
     }
 
     // MARK: - Turns
@@ -120,10 +151,10 @@ final class LoopLocal: @unchecked Sendable {
 extension LoopLocal {
     private static let all = NIOLockedValueBox<[ObjectIdentifier: (local: LoopLocal, users: Int)]>([:])
 
-    /// That of `loop`, for one more connection; each has to ``release()`` it.
+    /// That of `loop`, for one more user; each has to ``release()`` it, see ``LoopLease``.
     ///
     /// Counted, for a weak reference would make every other reference to it slower.
-    static func acquire(for loop: any EventLoop) -> LoopLocal {
+    fileprivate static func acquire(for loop: any EventLoop) -> LoopLocal {
         all.withLockedValue { all in
             // It holds its loop, so no other loop can have the same identity meanwhile.
             let local = all[ObjectIdentifier(loop)]?.local ?? LoopLocal(loop)
@@ -133,12 +164,23 @@ extension LoopLocal {
     }
 
     /// A connection needs it no longer; after the last nobody does.
-    func release() {
+    fileprivate func release() {
         LoopLocal.all.withLockedValue { all in
             all[ObjectIdentifier(loop)]?.users -= 1
             if all[ObjectIdentifier(loop)]?.users == 0 { all[ObjectIdentifier(loop)] = nil }
         }
     }
+}
+
+/// Keeps what the connections of an event loop share for the next of them.
+///
+/// A server has one for each event loop, and each connection of a client has its own.
+final class LoopLease: Sendable {
+    let local: LoopLocal
+
+    init(for loop: any EventLoop) { local = LoopLocal.acquire(for: loop) }
+
+    deinit { local.release() }
 }
 
 extension LoopLocal: SerialExecutor {

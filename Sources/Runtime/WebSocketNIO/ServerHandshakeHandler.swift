@@ -5,7 +5,7 @@ import WebSocketRuntime
 /// Reads a request, asks what is to become of it, answers, and makes way for the frames.
 ///
 /// A client that is slow with its head, or with TLS before it, is dropped at the deadline.
-package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
+package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler, Alarmed {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
@@ -19,34 +19,51 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     }
 
     private let options: ServerOptions
-    private let onOpen: @Sendable (WebSocketChannel, RequestHead) -> Void
+    private let onOpen: @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
     private var head: HeadParser<RequestHead>
-    private var phase = Phase.head
+    @exclusivity(unchecked) private var phase = Phase.head
     private var early = ByteBuffer()
-    private var deadline: Scheduled<Void>?
+    @exclusivity(unchecked) private var context: ChannelHandlerContext?
+    private let local: LoopLocal
+    private var sharesReads = false
+    @exclusivity(unchecked) var alarmIndex: Int?
 
-    package init(_ options: ServerOptions, onOpen: @escaping @Sendable (WebSocketChannel, RequestHead) -> Void) {
-        (self.options, self.onOpen) = (options, onOpen)
+    /// - Parameter arrivals: Those of the channel's event loop.
+    package init(
+        _ options: ServerOptions, at arrivals: Arrivals, onOpen: @escaping @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
+    ) {
+        (self.options, self.onOpen, local) = (options, onOpen, arrivals.local)
         head = HeadParser(limit: options.headLimit)
     }
 
+    package func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        sharesReads = !options.isSecure && WebSocketChannel.shareReads(of: context.channel, local, hasRead: false)
+    }
+
+    package func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+        self.context = nil
+    }
+
     package func channelActive(context: ChannelHandlerContext) {
-        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(options.handshakeTimeout)) {
-            context.close(promise: nil)
-        }
+        local.setAlarm(self, at: .now() + TimeAmount(options.handshakeTimeout))
         context.read()
         context.fireChannelActive()
     }
 
+    func alarmRang() { context?.close(promise: nil) }
+
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var buffer = unwrapInboundIn(data)
+        defer { if sharesReads { local.give(input: buffer) } }
         guard case .head = phase else {
             if case .asking = phase { early.writeBuffer(&buffer) }
             return
         }
         do throws(HandshakeFailure) {
             guard let request = try buffer.readHead(&head) else { return }
-            early = buffer
+            if buffer.readableBytes > 0 { early = sharesReads ? ByteBuffer(bytes: buffer.readableBytesView) : buffer }
             try take(request, context)
         } catch {
             answer(PlainResponse(refusing: error), to: nil, context)
@@ -80,14 +97,22 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
             guard error.kind == .notAnUpgrade else { throw error }
             handshake = nil
         }
-        let loop = context.eventLoop
+        guard let handshake, options.decide == nil else { return ask(about: request, handshake, context) }
+        try accept(handshake, subprotocol: nil, headers: [:], context)
+    }
+
+    private func ask(about request: RequestHead, _ handshake: ServerHandshake?, _ context: ChannelHandlerContext) {
+        let (loop, peer) = (context.eventLoop, context.channel.remoteAddress)
         let this = NIOLoopBound((self, context), eventLoop: loop)
-        let peer = context.remoteAddress?.endpoint
         // SAFETY: cancelled when the channel ends, which the deadline ensures.
         phase = .asking(
             Task { [options] in
                 let decision: ServerOptions.Decision =
-                    if let handshake { await options.decide(handshake, peer) } else { .answer(await options.answer(request)) }
+                    if let handshake, let decide = options.decide {
+                        await decide(handshake, peer)
+                    } else {
+                        .answer(await options.answer(request))
+                    }
                 loop.execute { this.value.0.decided(decision, request, handshake, this.value.1) }
             })
     }
@@ -101,23 +126,34 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         case .accept(let subprotocol, let headers):
             do throws(HandshakeFailure) {
                 guard let handshake else { return }
-                let deflate = options.connection.compression?.preferences
-                try open(try handshake.accept(subprotocol: subprotocol, deflate: deflate, headers: headers), request, context)
+                try accept(handshake, subprotocol: subprotocol, headers: headers, context)
             } catch {
                 answer(PlainResponse(refusing: error), to: request, context)
             }
         }
     }
 
-    private func open(_ agreement: Agreement, _ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
+    private func accept(
+        _ handshake: ServerHandshake, subprotocol: String?, headers: HeaderFields, _ context: ChannelHandlerContext
+    ) throws(HandshakeFailure) {
+        let deflate = options.connection.compression?.preferences
+        let agreement = try handshake.accept(subprotocol: subprotocol, deflate: deflate, headers: headers)
         let response = try agreement.response.encoded()
+        open(agreement, response, handshake.request, context)
+    }
+
+    private func open(_ agreement: Agreement, _ response: [UInt8], _ request: RequestHead, _ context: ChannelHandlerContext) {
         end()
+        let peer = context.channel.remoteAddress
+        // All that this connection is to begin with leaves in one turn.
+        local.beginTurn()
+        defer { local.endTurn() }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: response)), promise: nil)
         do {
             let socket = try WebSocketChannel.install(
                 on: context.channel, agreement: agreement, settings: options.connection, position: .after(self),
-                isPlain: !options.isSecure, inline: options.inline?(request, context.remoteAddress?.endpoint))
-            onOpen(socket, request)
+                lease: nil, local: local, sharesReads: sharesReads, inline: options.inline?(request, peer))
+            onOpen(socket, request, peer)
             if early.readableBytes > 0 {
                 context.fireChannelRead(NIOAny(early))
                 context.fireChannelReadComplete()
@@ -148,7 +184,7 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     private func end() {
         if case .asking(let task) = phase { task.cancel() }
         phase = .done
-        deadline?.cancel()
+        local.removeAlarm(self)
     }
 
     private static let internalError = Array("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)

@@ -1,3 +1,4 @@
+package import NIOCore
 package import WebSocketCore
 
 /// What the server's end of a handshake obeys, and whom it asks.
@@ -22,14 +23,14 @@ package struct ServerOptions: Sendable {
     /// There is TLS between the socket and the handshake.
     package var isSecure = false
     /// Makes who gets a connection's messages on the event loop; nil: tasks take them.
-    package var inline: (@Sendable (RequestHead, _ peer: String?) -> any InlineHandler)?
-    /// Asked about every valid upgrade request.
-    package var decide: @Sendable (ServerHandshake, _ peer: String?) async -> Decision
+    package var inline: (@Sendable (RequestHead, _ peer: SocketAddress?) -> any InlineHandler)?
+    /// Asked about every valid upgrade request; nil: all are accepted, at once.
+    package var decide: (@Sendable (ServerHandshake, _ peer: SocketAddress?) async -> Decision)?
     /// Answers requests that are not upgrades.
     package var answer: @Sendable (RequestHead) async -> PlainResponse
 
     package init(
-        decide: @escaping @Sendable (ServerHandshake, _ peer: String?) async -> Decision,
+        decide: (@Sendable (ServerHandshake, _ peer: SocketAddress?) async -> Decision)?,
         answer: @escaping @Sendable (RequestHead) async -> PlainResponse
     ) {
         (self.decide, self.answer) = (decide, answer)

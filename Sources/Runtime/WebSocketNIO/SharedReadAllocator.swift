@@ -2,15 +2,25 @@ import NIOCore
 
 /// Reads into the one buffer that all connections of an event loop share, so that an idle one holds none.
 ///
-/// A channel has to ask for one message per read: then its own pool keeps nothing of what it gets here.
+/// A channel has to ask for one message per read: then its own pool keeps nothing of what it gets here. But for the first buffer,
+/// which it never lets go of: that is a small one, enough for most handshakes.
 struct SharedReadAllocator: RecvByteBufferAllocator {
     let local: LoopLocal
+    /// Whether the pool keeps no more of what it gets.
+    var isPoolFull = false
 
-    func buffer(allocator: ByteBufferAllocator) -> ByteBuffer { local.takeInput() }
+    private static let firstCapacity = 256
+
+    func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
+        isPoolFull ? local.takeInput() : allocator.buffer(capacity: Self.firstCapacity)
+    }
 
     /// Nil keeps the channel's pool from reusing what it had before.
     func nextBufferSize() -> Int? { nil }
 
     /// True says that the next buffer may be another.
-    mutating func record(actualReadBytes: Int) -> Bool { true }
+    mutating func record(actualReadBytes: Int) -> Bool {
+        isPoolFull = true
+        return true
+    }
 }

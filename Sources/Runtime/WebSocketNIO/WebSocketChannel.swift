@@ -11,6 +11,7 @@ package final class WebSocketChannel: BatchTransport {
     package let agreement: Agreement
     package let role: Role
     private let channel: any Channel
+    private let lease: LoopLease?
     private let local: LoopLocal
     private let handler: HandlerReference
     private let inbound: InboundQueue
@@ -46,7 +47,24 @@ package final class WebSocketChannel: BatchTransport {
         on channel: any Channel, agreement: Agreement, settings: ConnectionSettings,
         position: ChannelPipeline.SynchronousOperations.Position, isPlain: Bool, inline: (any InlineHandler)?
     ) throws -> WebSocketChannel {
-        let (loop, local) = (channel.eventLoop, LoopLocal.acquire(for: channel.eventLoop))
+        let lease = LoopLease(for: channel.eventLoop)
+        return try install(
+            on: channel, agreement: agreement, settings: settings, position: position, lease: lease, local: lease.local,
+            sharesReads: isPlain && shareReads(of: channel, lease.local, hasRead: true), inline: inline)
+    }
+
+    /// The same, with what was prepared for the handshake.
+    ///
+    /// - Parameters:
+    ///   - lease: What keeps `local` alive; nil: somebody else does.
+    ///   - local: What it shares with the other connections of its event loop.
+    ///   - sharesReads: What ``shareReads(of:_:hasRead:)`` said; false over TLS.
+    static func install(
+        on channel: any Channel, agreement: Agreement, settings: ConnectionSettings,
+        position: ChannelPipeline.SynchronousOperations.Position, lease: LoopLease?, local: LoopLocal, sharesReads: Bool,
+        inline: (any InlineHandler)?
+    ) throws -> WebSocketChannel {
+        let loop = channel.eventLoop
         let box = HandlerReference()
         let inbound = InboundQueue(capacity: settings.receiveBuffer) {
             loop.execute { box.handler?.resumeReading() }
@@ -62,7 +80,6 @@ package final class WebSocketChannel: BatchTransport {
             if loop.inEventLoop { box.handler?.noteWork() } else { loop.execute { box.handler?.noteWork() } }
         }
         let (record, finished) = (NIOLockedValueBox<CloseRecord?>(nil), loop.makePromise(of: Ending.self))
-        let sharesReads = isPlain && shareReads(of: channel, local)
         let handler = WebSocketHandler(
             settings: settings, agreement: agreement, local: local, sharesReads: sharesReads, inbound: inbound, outbound: outbound,
             encoder: encoder, writer: writer, inline: inline
@@ -79,16 +96,18 @@ package final class WebSocketChannel: BatchTransport {
             box.handler = nil
             throw error
         }
-        return WebSocketChannel(agreement, settings.role, channel, local, box, inbound, outbound, record, finished.futureResult)
+        return WebSocketChannel(agreement, settings.role, channel, lease, local, box, inbound, outbound, record, finished.futureResult)
     }
 
     /// Makes a channel read into the buffer of its event loop, if it can: a channel of Network.framework brings its own.
-    private static func shareReads(of channel: any Channel, _ local: LoopLocal) -> Bool {
+    ///
+    /// - Parameter hasRead: Whether it has read before.
+    static func shareReads(of channel: any Channel, _ local: LoopLocal, hasRead: Bool) -> Bool {
         // Other channels end the process over an option that they do not know.
         guard MultiThreadedEventLoopGroup.currentEventLoop != nil, let options = channel.syncOptions else { return false }
         do {
             try options.setOption(.maxMessagesPerRead, value: 1)
-            try options.setOption(.recvAllocator, value: SharedReadAllocator(local: local))
+            try options.setOption(.recvAllocator, value: SharedReadAllocator(local: local, isPoolFull: hasRead))
             return true
         } catch {
             return false
@@ -96,11 +115,12 @@ package final class WebSocketChannel: BatchTransport {
     }
 
     private init(
-        _ agreement: Agreement, _ role: Role, _ channel: any Channel, _ local: LoopLocal, _ handler: HandlerReference,
-        _ inbound: InboundQueue, _ outbound: OutboundQueue, _ record: NIOLockedValueBox<CloseRecord?>, _ finished: EventLoopFuture<Ending>
+        _ agreement: Agreement, _ role: Role, _ channel: any Channel, _ lease: LoopLease?, _ local: LoopLocal,
+        _ handler: HandlerReference, _ inbound: InboundQueue, _ outbound: OutboundQueue, _ record: NIOLockedValueBox<CloseRecord?>,
+        _ finished: EventLoopFuture<Ending>
     ) {
         (self.agreement, self.role, self.channel, self.handler, self.inbound) = (agreement, role, channel, handler, inbound)
-        self.local = local
+        (self.lease, self.local) = (lease, local)
         (self.outbound, self.record, self.finished) = (outbound, record, finished)
     }
 
@@ -111,8 +131,11 @@ package final class WebSocketChannel: BatchTransport {
 
     package var closeRecord: CloseRecord? { record.withLockedValue(\.self) }
 
-    /// The peer's address, if the channel knows it.
-    package var remoteAddress: SocketAddress? { channel.remoteAddress }
+    /// What its channel is known by.
+    package var id: ObjectIdentifier { ObjectIdentifier(channel) }
+
+    /// Calls `body` on the event loop once the outcome is known.
+    package func whenEnded(_ body: @escaping @Sendable () -> Void) { finished.whenComplete { _ in body() } }
 
     package func ended() async -> Result<CloseRecord, TransportError> {
         guard let ending = try? await finished.get() else { return .success(CloseRecord()) }
@@ -167,6 +190,7 @@ package final class WebSocketChannel: BatchTransport {
     }
 
     package func close(_ frame: CloseFrame) async -> CloseRecord {
+        if let closeRecord { return closeRecord }
         perform { $0.close(frame) }
         return await withTaskCancellationHandler {
             // The promise is never failed: a close handshake always has an outcome, at its deadline if not before.

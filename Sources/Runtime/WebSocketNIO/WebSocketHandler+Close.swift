@@ -41,7 +41,7 @@ extension WebSocketHandler {
         }
         deliver()
         (stalledUntil, survivor) = (nil, unparsed == nil ? nil : self)
-        alarm?.task.cancel()
+        local.removeAlarm(self)
         alarm = nil
         guard survivor != nil else {
             feedClosing(.transportEnded)

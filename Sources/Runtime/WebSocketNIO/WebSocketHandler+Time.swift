@@ -19,7 +19,7 @@ extension WebSocketHandler {
     }
 
     /// Time passed that a machine, or the wait for the socket, had set as a limit.
-    func wake() {
+    func alarmRang() {
         alarm = nil
         let now = now
         if let stalledUntil, now >= stalledUntil {
@@ -37,15 +37,14 @@ extension WebSocketHandler {
 
     /// An alarm that rings early is harmless, so a deadline that moves later costs nothing.
     func setAlarm() {
-        guard let context else { return }
+        guard context != nil else { return }
         var next = heartbeat.deadline ?? .distantFuture
         if let due = closing.deadline { next = min(next, due) }
         if let due = stalledUntil { next = min(next, due) }
         if let due = untold?.until { next = min(next, due) }
-        guard next < alarm?.at ?? .distantFuture else { return }
-        alarm?.task.cancel()
-        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: origin + TimeAmount(next.offset)) { self.wake() }
-        alarm = (next, task)
+        guard next < alarm ?? .distantFuture else { return }
+        alarm = next
+        local.setAlarm(self, at: origin + TimeAmount(next.offset))
     }
 
     /// Tells the heartbeat of the last bytes, when it has something to decide: not at every read.

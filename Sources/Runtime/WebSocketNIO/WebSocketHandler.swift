@@ -12,7 +12,7 @@ import WebSocketRuntime
 ///
 /// Everything here runs on the channel's event loop. The hot properties go without the runtime's checks of exclusive access,
 /// which would cost more than the frames themselves: nothing that may call back is called while one of them is being changed.
-final class WebSocketHandler: ChannelInboundHandler {
+final class WebSocketHandler: ChannelInboundHandler, Alarmed {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -40,7 +40,8 @@ final class WebSocketHandler: ChannelInboundHandler {
     @exclusivity(unchecked) var activeAt: NIODeadline?
     var heartbeatEffects: [Heartbeat.Effect] = []
     let origin = NIODeadline.now()
-    var alarm: (at: Moment, task: Scheduled<Void>)?
+    @exclusivity(unchecked) var alarm: Moment?
+    @exclusivity(unchecked) var alarmIndex: Int?
     @exclusivity(unchecked) var context: ChannelHandlerContext?
     /// Why the connection failed, once it did; the first reason counts.
     var failure: TransportError?
@@ -111,8 +112,6 @@ final class WebSocketHandler: ChannelInboundHandler {
             interval: settings.pingInterval, patience: settings.pingTimeout, stall: settings.stallTimeout ?? Self.unlimited,
             seed: .random(in: .min ... .max))
     }
-
-    deinit { local.release() }
 
     /// Longer than any connection lives, and far from overflow.
     private static let unlimited = Duration.seconds(1 << 30)

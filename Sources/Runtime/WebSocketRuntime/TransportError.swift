@@ -38,20 +38,59 @@ public struct TransportError: Error, Sendable {
     }
 
     /// What went wrong.
-    public let code: Code
+    public var code: Code { storage.code }
     /// What failed and where, for people; never holds a secret.
-    public let detail: String
+    public var detail: String { storage.detail }
     /// The server's answer, if it refused the upgrade.
-    public var response: ResponseHead?
+    public var response: ResponseHead? {
+        get { storage.response }
+        set { change { $0.response = newValue } }
+    }
     /// The first bytes of the body that came with a refusal.
-    public var body: [UInt8] = []
+    public var body: [UInt8] {
+        get { storage.body }
+        set { change { $0.body = newValue } }
+    }
     /// Who closed and with which codes, if the connection was open.
-    public var record: CloseRecord?
+    public var record: CloseRecord? {
+        get { storage.record }
+        set { change { $0.record = newValue } }
+    }
     /// The error of the layer below.
-    public var underlying: (any Error)?
+    public var underlying: (any Error)? {
+        get { storage.underlying }
+        set { change { $0.underlying = newValue } }
+    }
+
+    /// Behind a reference, for most connections meet no error and all have room for several.
+    private var storage: Storage
 
     /// Makes an error.
     public init(_ code: Code, _ detail: String, underlying: (any Error)? = nil) {
-        (self.code, self.detail, self.underlying) = (code, detail, underlying)
+        storage = Storage(code, detail, underlying)
+    }
+
+    private mutating func change(_ body: (Storage) -> Void) {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage) }
+        body(storage)
+    }
+
+    /// SAFETY: changed only by an error that nobody shares it with.
+    private final class Storage: @unchecked Sendable {
+        let code: Code
+        let detail: String
+        var response: ResponseHead?
+        var body: [UInt8] = []
+        var record: CloseRecord?
+        var underlying: (any Error)?
+
+        init(_ code: Code, _ detail: String, _ underlying: (any Error)?) {
+            (self.code, self.detail, self.underlying) = (code, detail, underlying)
+        }
+
+        convenience init(_ other: Storage) {
+            self.init(other.code, other.detail, other.underlying)
+            (response, body, record) = (other.response, other.body, other.record)
+        }
     }
 }

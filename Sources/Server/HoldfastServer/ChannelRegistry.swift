@@ -1,22 +1,41 @@
 import Holdfast
 import NIOConcurrencyHelpers
 import NIOCore
+import WebSocketNIO
 
 /// The channels of a server: bounded in number, and ended together.
 final class ChannelRegistry: Sendable {
+    private struct Member {
+        let channel: any Channel
+        /// Nil before its handshake, and after its end.
+        var socket: WebSocketChannel?
+    }
     private struct State {
-        var channels: [ObjectIdentifier: any Channel] = [:]
+        var members: [ObjectIdentifier: Member] = [:]
         /// Those that are to be told that there are too many.
         var rejected: [ObjectIdentifier: any Channel] = [:]
-        var connections: [ObjectIdentifier: WebSocketConnection] = [:]
+        var socketCount = 0
         var isClosing = false
+        /// Who waits for the last socket to end.
+        var onDrained: CheckedContinuation<Void, Never>?
+
+        mutating func set(_ socket: WebSocketChannel?, of id: ObjectIdentifier) {
+            guard let index = members.index(forKey: id), (members.values[index].socket == nil) != (socket == nil) else { return }
+            members.values[index].socket = socket
+            socketCount += socket == nil ? -1 : 1
+        }
+
+        /// Who is to be told that no socket is left and none will come.
+        mutating func takeDrained() -> CheckedContinuation<Void, Never>? {
+            isClosing && socketCount == 0 ? onDrained.take() : nil
+        }
     }
     private let state = NIOLockedValueBox(State())
     private let capacity: Int
 
     init(capacity: Int) { self.capacity = capacity }
 
-    var count: Int { state.withLockedValue(\.channels.count) }
+    var count: Int { state.withLockedValue(\.members.count) }
 
     /// What becomes of a new channel.
     enum Welcome {
@@ -32,49 +51,76 @@ final class ChannelRegistry: Sendable {
     func add(_ channel: any Channel) -> Welcome {
         let id = ObjectIdentifier(channel)
         let welcome = state.withLockedValue { state -> Welcome in
-            if state.channels.count < capacity, !state.isClosing {
-                state.channels[id] = channel
+            if state.members.count < capacity, !state.isClosing {
+                state.members[id] = Member(channel: channel)
                 return .open
             }
             guard state.rejected.count < Self.rejectedCapacity else { return .ignored }
             state.rejected[id] = channel
             return .rejected
         }
-        if welcome == .ignored { return welcome }
-        channel.closeFuture.whenComplete { [state] _ in
-            state.withLockedValue { ($0.channels[id], $0.rejected[id]) = (nil, nil) }
+        switch welcome {
+        case .open: channel.closeFuture.whenComplete { [self] _ in remove(id) }
+        case .rejected: channel.closeFuture.whenComplete { [state] _ in state.withLockedValue { $0.rejected[id] = nil } }
+        case .ignored: break
         }
         return welcome
     }
 
-    /// Counts a connection in for as long as `body` runs.
-    func serving(_ connection: WebSocketConnection, _ body: () async -> Void) async {
-        let id = ObjectIdentifier(connection.transport)
-        let isClosing = state.withLockedValue { state in
-            state.connections[id] = connection
-            return state.isClosing
+    private func remove(_ id: ObjectIdentifier) {
+        let drained = state.withLockedValue { state in
+            state.set(nil, of: id)
+            state.members[id] = nil
+            return state.takeDrained()
         }
-        if isClosing { await connection.close(code: .goingAway, reason: CloseFrame.shutdown.reason) }
-        await body()
-        state.withLockedValue { $0.connections[id] = nil }
+        drained?.resume()
+    }
+
+    /// Counts a connection in until its end; false if the server is closing, and it has to be told so.
+    func open(_ socket: WebSocketChannel) -> Bool {
+        state.withLockedValue { state in
+            state.set(socket, of: socket.id)
+            return !state.isClosing
+        }
+    }
+
+    /// Counts a connection out.
+    func end(_ id: ObjectIdentifier) {
+        let drained = state.withLockedValue { state in
+            state.set(nil, of: id)
+            return state.takeDrained()
+        }
+        drained?.resume()
+    }
+
+    /// Waits until the server is closing and no connection is left.
+    func drained() async {
+        await withCheckedContinuation { continuation in
+            let drained = state.withLockedValue { state in
+                state.onDrained = continuation
+                return state.takeDrained()
+            }
+            drained?.resume()
+        }
     }
 
     /// Says goodbye to every client (1001).
     func close() async {
-        let connections = state.withLockedValue { state in
+        let (sockets, drained) = state.withLockedValue { state in
             state.isClosing = true
-            return Array(state.connections.values)
+            return (state.members.values.compactMap(\.socket), state.takeDrained())
         }
+        drained?.resume()
         await withDiscardingTaskGroup { group in
-            for connection in connections {
-                group.addTask { await connection.close(code: .goingAway, reason: CloseFrame.shutdown.reason) }
-            }
+            for socket in sockets { group.addTask { _ = await socket.close(.shutdown) } }
         }
     }
 
     /// Drops whatever is left, such as clients that are still shaking hands.
     func drop() {
-        for channel in state.withLockedValue({ Array($0.channels.values) + Array($0.rejected.values) }) { channel.close(promise: nil) }
+        for channel in state.withLockedValue({ $0.members.values.map(\.channel) + Array($0.rejected.values) }) {
+            channel.close(promise: nil)
+        }
     }
 }
 

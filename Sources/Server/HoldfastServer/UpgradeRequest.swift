@@ -1,4 +1,6 @@
 public import Holdfast
+import NIOCore
+import WebSocketNIO
 
 /// A client that asks for a WebSocket.
 public struct UpgradeRequest: Sendable {
@@ -6,8 +8,16 @@ public struct UpgradeRequest: Sendable {
     public let head: RequestHead
     /// The subprotocols offered, in the client's order of preference.
     public let subprotocols: [String]
+    let peer: SocketAddress?
+
+    init(_ head: RequestHead, subprotocols: [String]? = nil, from peer: SocketAddress?) {
+        self.head = head
+        self.subprotocols = subprotocols ?? head.headers.tokens("Sec-WebSocket-Protocol")
+        self.peer = peer
+    }
+
     /// The client's address and port, such as `127.0.0.1:51280`, if known.
-    public let remoteAddress: String?
+    public var remoteAddress: String? { peer?.endpoint }
 
     /// The path, without the query.
     public var path: String { head.path }

@@ -5,24 +5,29 @@ import NIOSSL
 import WebSocketNIO
 
 extension WebSocketServer {
-    func listen(
-        _ channels: ChannelRegistry, onOpen: @escaping @Sendable (WebSocketChannel, RequestHead) -> Void
-    ) async throws(WebSocketError) -> any Channel {
+    typealias OnOpen = @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
+
+    func listen(_ channels: ChannelRegistry, _ arrivals: [Arrivals]) async throws(WebSocketError) -> any Channel {
         let tls = try configuration.tls.map { options throws(WebSocketError) in try options.context() }
         let (open, full) = (serverOptions(), overloadedOptions())
+        let places = Dictionary(uniqueKeysWithValues: arrivals.map { ($0.id, (arrivals: $0, onOpen: welcome(channels, $0))) })
         do {
             return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelOption(.autoRead, value: false)
-                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         let welcome = channels.add(channel)
-                        if welcome == .ignored { throw ChannelError.ioOnClosedChannel }
+                        guard welcome != .ignored, let place = places[ObjectIdentifier(channel.eventLoop)] else {
+                            throw ChannelError.ioOnClosedChannel
+                        }
+                        // At once, and not as options of the bootstrap: those take a future each.
+                        try channel.syncOptions?.setOption(.autoRead, value: false)
+                        try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1)
                         if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                         let options = welcome == .open ? open : full
-                        try channel.pipeline.syncOperations.addHandler(ServerHandshakeHandler(options, onOpen: onOpen))
+                        let handler = ServerHandshakeHandler(options, at: place.arrivals, onOpen: place.onOpen)
+                        try channel.pipeline.syncOperations.addHandler(handler)
                     }
                 }
                 .bind(host: configuration.host, port: configuration.port).get()
@@ -32,23 +37,24 @@ extension WebSocketServer {
         }
     }
 
-    private func serverOptions() -> ServerOptions {
-        let (upgrade, http) = (upgrade, http)
-        var options = ServerOptions { handshake, peer in
-            let request = UpgradeRequest(head: handshake.request, subprotocols: handshake.offeredSubprotocols, remoteAddress: peer)
-            return switch await upgrade(request) {
-            case .accept(let subprotocol, let headers): .accept(subprotocol: subprotocol, headers: headers)
-            case .refuse(let response): .answer(response.plain)
-            }
-        } answer: {
-            await http($0).plain
+    /// What becomes of the connections that open on one event loop.
+    private func welcome(_ channels: ChannelRegistry, _ arrivals: Arrivals) -> OnOpen {
+        // A handshake may be done just after the shutdown has begun: its client hears of it, too.
+        if case .task = handler { return { if !arrivals.add($0, $1, $2) { $0.sayGoodbye(.shutdown) } } }
+        return { socket, _, _ in
+            // There is no task to keep it: the registry does.
+            if !channels.open(socket) { socket.sayGoodbye(.shutdown) }
+            socket.whenEnded { [id = socket.id] in channels.end(id) }
         }
+    }
+
+    private func serverOptions() -> ServerOptions {
+        let http = http
+        var options = ServerOptions(decide: decide) { await http($0).plain }
         options.headLimit = configuration.limits.head
         options.isSecure = configuration.tls != nil
         if case .inline(let make) = handler {
-            options.inline = {
-                make(UpgradeRequest(head: $0, subprotocols: $0.headers.tokens("Sec-WebSocket-Protocol"), remoteAddress: $1))
-            }
+            options.inline = { make(UpgradeRequest($0, from: $1)) }
         }
         options.handshakeTimeout = configuration.timeouts.handshake
         options.connection = ConnectionSettings(
@@ -60,6 +66,16 @@ extension WebSocketServer {
             case .disconnect(let after): after
             }
         return options
+    }
+
+    private var decide: (@Sendable (ServerHandshake, SocketAddress?) async -> ServerOptions.Decision)? {
+        guard let upgrade else { return nil }
+        return { handshake, peer in
+            switch await upgrade(UpgradeRequest(handshake.request, subprotocols: handshake.offeredSubprotocols, from: peer)) {
+            case .accept(let subprotocol, let headers): .accept(subprotocol: subprotocol, headers: headers)
+            case .refuse(let response): .answer(response.plain)
+            }
+        }
     }
 
     /// What a client meets when there are too many, or the server is about to end.

@@ -27,7 +27,7 @@ public struct WebSocketServer: Service {
     }
 
     let configuration: WebSocketServerConfiguration
-    let upgrade: @Sendable (UpgradeRequest) async -> UpgradeDecision
+    let upgrade: (@Sendable (UpgradeRequest) async -> UpgradeDecision)?
     let http: @Sendable (RequestHead) async -> HTTPResponse
     let handler: Serving
 
@@ -35,12 +35,12 @@ public struct WebSocketServer: Service {
     ///
     /// - Parameters:
     ///   - configuration: Where to listen, and what a connection may cost.
-    ///   - upgrade: Decides about every request for a WebSocket, within the handshake's time; by default all are accepted.
+    ///   - upgrade: Decides about every request for a WebSocket, within the handshake's time; nil: all are accepted, at once.
     ///   - http: Answers requests for anything else, without their bodies; by default with 404.
     ///   - handler: Serves a connection.
     public init(
         configuration: WebSocketServerConfiguration = WebSocketServerConfiguration(),
-        upgrade: @escaping @Sendable (UpgradeRequest) async -> UpgradeDecision = { _ in .accept },
+        upgrade: (@Sendable (UpgradeRequest) async -> UpgradeDecision)? = nil,
         http: @escaping @Sendable (RequestHead) async -> HTTPResponse = { _ in .notFound },
         handler: @escaping Handler
     ) {
@@ -51,12 +51,12 @@ public struct WebSocketServer: Service {
     ///
     /// - Parameters:
     ///   - configuration: Where to listen, and what a connection may cost.
-    ///   - upgrade: Decides about every request for a WebSocket, within the handshake's time; by default all are accepted.
+    ///   - upgrade: Decides about every request for a WebSocket, within the handshake's time; nil: all are accepted, at once.
     ///   - http: Answers requests for anything else, without their bodies; by default with 404.
     ///   - inline: Makes the handler of a connection, on its event loop.
     public init(
         configuration: WebSocketServerConfiguration = WebSocketServerConfiguration(),
-        upgrade: @escaping @Sendable (UpgradeRequest) async -> UpgradeDecision = { _ in .accept },
+        upgrade: (@Sendable (UpgradeRequest) async -> UpgradeDecision)? = nil,
         http: @escaping @Sendable (RequestHead) async -> HTTPResponse = { _ in .notFound },
         inline: @escaping @Sendable (UpgradeRequest) -> any InlineHandler
     ) {
@@ -81,26 +81,19 @@ public struct WebSocketServer: Service {
     /// - Throws: What `body` throws; `WebSocketError` if the address is taken or the certificate cannot be read.
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
         let channels = ChannelRegistry(capacity: configuration.maximumConnections)
-        let (accepted, continuation) = AsyncStream.makeStream(of: Accepted.self)
-        let listener = try await listen(channels) { channel, head in
-            // A handshake may be done just after the shutdown has begun: its client hears of it, too.
-            if case .terminated = continuation.yield(Accepted(channel: channel, head: head)) { channel.sayGoodbye(.shutdown) }
-        }
+        let arrivals = MultiThreadedEventLoopGroup.singleton.makeIterator().map { Arrivals(on: $0) }
+        let listener = try await listen(channels, arrivals)
         guard let address = listener.localAddress, let host = address.ipAddress, let port = address.port else {
             try await listener.close()
             throw WebSocketError(TransportError(.invalidConfiguration, "the server has no address"))
         }
         let server = RunningServer(host: host, port: port, isSecure: configuration.tls != nil, channels: channels)
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                await withDiscardingTaskGroup { connections in
-                    for await one in accepted { start(one, channels, in: &connections) }
-                }
-            }
+            group.addTask { await serve(arrivals, channels) }
             let result: Swift.Result<Result, any Error>
             do { result = .success(try await body(server)) } catch { result = .failure(error) }
             try? await listener.close()
-            continuation.finish()
+            for arrivals in arrivals { arrivals.finish() }
             async let goodbye: Void = channels.close()
             group.addTask { try await Task.sleep(for: configuration.shutdownGrace) }
             // Whichever comes first: the last handler's end, or the end of our patience.
@@ -112,34 +105,13 @@ public struct WebSocketServer: Service {
         }
     }
 
-    private struct Accepted: Sendable {
-        let channel: WebSocketChannel
-        let head: RequestHead
-    }
-
-    private func start(_ accepted: Accepted, _ channels: ChannelRegistry, in group: inout DiscardingTaskGroup) {
-        group.addTask {
-            switch configuration.handlers {
-            case .eventLoop: await accepted.channel.loop.run { await serve(accepted, channels) }
-            case .pool: await serve(accepted, channels)
-            }
-        }
-    }
-
-    private func serve(_ accepted: Accepted, _ channels: ChannelRegistry) async {
-        let connection = WebSocketConnection(accepted.channel, pingTimeout: configuration.timeouts.ping)
-        let request = UpgradeRequest(
-            head: accepted.head, subprotocols: accepted.head.headers.tokens("Sec-WebSocket-Protocol"),
-            remoteAddress: accepted.channel.remoteAddress?.endpoint)
-        await channels.serving(connection) {
-            do {
-                switch handler {
-                case .task(let handler): try await handler(connection, request)
-                case .inline: _ = await accepted.channel.ended()
-                }
-                await connection.close()
-            } catch {
-                await connection.close(code: .internalError)
+    /// Serves until there is nobody left, and will be nobody.
+    private func serve(_ arrivals: [Arrivals], _ channels: ChannelRegistry) async {
+        guard case .task(let handler) = handler else { return await channels.drained() }
+        await withDiscardingTaskGroup { group in
+            for arrivals in arrivals {
+                let reception = Reception(arrivals, channels, configuration, handler)
+                group.addTask { await reception.run(on: arrivals.makeActor()) }
             }
         }
     }

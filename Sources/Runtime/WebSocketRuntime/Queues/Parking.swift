@@ -6,15 +6,11 @@ import NIOConcurrencyHelpers
 /// back to its actor: two changes of threads for each message, however near the two sides are. Here the task is held as a
 /// job of this actor's own executor instead, and leaves from the thread that calls it.
 package final actor Parking<Value: Sendable>: SerialExecutor {
-    private enum State {
-        /// → `parked` when the task comes, → `called` when the value does.
-        case empty
-        /// → `called` when the value comes.
-        case parked(UnownedJob)
-        /// The value is here, and the task may go.
-        case called(Value)
-    }
-    private nonisolated let state = NIOLockedValueBox(State.empty)
+    private nonisolated let state = NIOLockedValueBox(ParkingState.empty)
+    /// Not a part of the state, whose type would then depend on it, and would be looked up at each step.
+    ///
+    /// SAFETY: written before the state becomes `called`, read after it.
+    private nonisolated(unsafe) var value: Value?
 
     private var isDone = false
 
@@ -37,8 +33,9 @@ package final actor Parking<Value: Sendable>: SerialExecutor {
     ///
     /// All that the task does on this thread is to go where it came from.
     package nonisolated func call(_ value: Value) {
+        self.value = value
         let job: UnownedJob? = state.withLockedValue { state in
-            defer { state = .called(value) }
+            defer { state = .called }
             if case .parked(let job) = state { return job }
             return nil
         }
@@ -50,9 +47,17 @@ package final actor Parking<Value: Sendable>: SerialExecutor {
     package func wait() -> Value {
         // To get here is to be called; without state of the actor's own to touch, the compiler might leave out the way.
         isDone = true
-        return state.withLockedValue { state in
-            guard case .called(let value) = state else { preconditionFailure("a parked task ran before it was called") }
-            return value
-        }
+        let isCalled = state.withLockedValue { if case .called = $0 { true } else { false } }
+        guard isCalled, let value else { preconditionFailure("a parked task ran before it was called") }
+        return value
     }
+}
+
+private enum ParkingState {
+    /// → `parked` when the task comes, → `called` when the value does.
+    case empty
+    /// → `called` when the value comes.
+    case parked(UnownedJob)
+    /// The value is here, and the task may go.
+    case called
 }
