@@ -106,6 +106,10 @@ expect "--max-message of zero" 64 "max-message" connect $any --max-message 0
 expect "bench without a URL" 64 "--serve" bench
 expect "bench with a URL and --serve" 64 "exclude each other" bench $any --serve
 expect "bench with --port and without --serve" 64 "--serve" bench $any --port 1
+for option in "--rate 10" "--connections 2" --text --json; do
+    read -ra words <<<"$option"
+    expect "bench --serve with $option" 64 "for measuring" bench --serve "${words[@]}"
+done
 expect "too many connections" 64 "1 to 10000" bench $any --connections 10001
 expect "too much in flight" 64 "1 GiB" bench $any --connections 1000 --depth 1000 --size 1M
 expect "a rate of zero" 64 "--rate" bench $any --rate 0

@@ -92,7 +92,9 @@ build_python() {
 # swift build knows what is out of date.
 build_swift() {
     need_build
-    swift build -c release --package-path "$ROOT/Benchmarks" --scratch-path "$target/swift" >&2
+    local build=(swift build -c release --package-path "$ROOT/Benchmarks" --scratch-path "$target/swift")
+    # After files came or went in Holdfast itself, swift build may fail on its old plan, and makes a new one only the next time.
+    "${build[@]}" >&2 || "${build[@]}" >&2
 }
 
 [ $# -gt 0 ] || set -- beast websocketpp libwebsockets go node python swift

@@ -12,7 +12,7 @@ final class FrameEncoder: OutboundEncoder, @unchecked Sendable {
     static let largest = 16 * 1024
 
     private let limit: Int
-    @exclusivity(unchecked) private var keys: MaskKeySource?
+    private let keys: MaskKeySource?
     private let local: LoopLocal
     @exclusivity(unchecked) private var frames = FrameBuffer()
 
@@ -46,7 +46,7 @@ final class FrameEncoder: OutboundEncoder, @unchecked Sendable {
 
 extension MaskKeySource {
     /// RFC 6455 §5.1: a client masks, a server does not.
-    init?(for role: Role) {
+    convenience init?(for role: Role) {
         guard role == .client else { return nil }
         var generator = SystemRandomNumberGenerator()
         self.init(using: &generator)

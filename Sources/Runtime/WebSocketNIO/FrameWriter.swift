@@ -4,7 +4,7 @@ import WebSocketCore
 struct FrameWriter {
     private let deflater: (any MessageDeflater)?
     private let compressedFrom: Int
-    private var keys: MaskKeySource?
+    private let keys: MaskKeySource?
     /// The message being sent in pieces; its opcode until a frame has carried it.
     private var opening: Opcode?
 

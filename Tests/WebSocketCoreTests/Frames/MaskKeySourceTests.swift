@@ -33,7 +33,7 @@ import Testing
 
     /// The vector of draft-strombergson-chacha-test-vectors-01, TC1, 256 bits of key, 8 rounds.
     @Test func `the keys are the stream of ChaCha8`() {
-        var source = source([])
+        let source = source([])
         let stream = (0..<8).flatMap { _ in withUnsafeBytes(of: source.next().bits.littleEndian, Array.init) }
         #expect(
             stream == [
@@ -44,7 +44,7 @@ import Testing
 
     @Test func `sixteen keys are a block, and then the counter goes up`() {
         let key: [UInt32] = [1, 2, 3, 4, 5, 6, 7, 0x89AB_CDEF]
-        var source = source(key.map { UInt64($0) })
+        let source = source(key.map { UInt64($0) })
         for counter in 0..<5 as Range<UInt32> {
             let block = MaskKeySource.block(input(key, [counter, 0, 0, 0]), doubleRounds: 4)
             #expect((0..<16).map { _ in source.next().bits } == words(block), "block \(counter)")
@@ -54,7 +54,7 @@ import Testing
     @Test func `every one of 256 bits of seed counts`() {
         let seeds = (0..<8).flatMap { word in (0..<32).map { bit in (0..<8).map { $0 == word ? 1 << bit as UInt64 : 0 } } }
         let first = ([[]] + seeds).map { seed in
-            var source = source(seed)
+            let source = source(seed)
             return [source.next(), source.next()]
         }
         #expect(Set(first).count == 257)
@@ -62,7 +62,7 @@ import Testing
 
     @Test func `the keys of a source, and those of two sources, differ`() {
         var generator = SystemRandomNumberGenerator()
-        var sources = [MaskKeySource(using: &generator), MaskKeySource(using: &generator)]
+        let sources = [MaskKeySource(using: &generator), MaskKeySource(using: &generator)]
         let keys = sources.indices.flatMap { index in (0..<2000).map { _ in sources[index].next().bits } }
         // Of 4000 random keys two are the same once in 500 runs; five pairs never are.
         #expect(Set(keys).count > 3995)

@@ -3,7 +3,9 @@
 /// A seed from the system's generator is stretched by ChaCha8, sixteen keys a block: that costs a hundredth of asking the system
 /// for every key. Sources: D. J. Bernstein, "ChaCha, a variant of Salsa20", 2008; the layout of RFC 8439 §2.3; eight rounds as in
 /// J.-P. Aumasson, "Too Much Crypto", 2019.
-public struct MaskKeySource {
+///
+/// An object: a copy would give the same keys again. Besides, its vectors would make whatever holds them large and wide apart.
+public final class MaskKeySource {
     /// 256 bits of seed, then the number of the block, then nothing.
     private var input: SIMD16<UInt32>
     private var block = SIMD16<UInt32>()
@@ -16,14 +18,14 @@ public struct MaskKeySource {
     }
 
     /// The next key.
-    public mutating func next() -> MaskKey {
+    public func next() -> MaskKey {
         if used == 16 { refill() }
         defer { used &+= 1 }
         return MaskKey(bits: block[used])
     }
 
     @inline(never)
-    private mutating func refill() {
+    private func refill() {
         block = Self.block(input, doubleRounds: 4)
         used = 0
         input[12] &+= 1

@@ -70,6 +70,7 @@ struct BenchCommand: AsyncParsableCommand {
         if serve {
             if url != nil { throw ValidationError("a URL and --serve exclude each other.") }
             if let port, !(0...65535 ~= port) { throw ValidationError("--port: \(port) is not a port; use 0 to 65535.") }
+            if let option = measuringOption { throw ValidationError("\(option) is for measuring; --serve only answers.") }
         } else {
             guard let url else { throw ValidationError("give the URL of an echo server, or --serve to be one.") }
             if port != nil { throw ValidationError("--port is for --serve; a server to be measured has its port in the URL.") }
@@ -101,6 +102,16 @@ struct BenchCommand: AsyncParsableCommand {
             style: Style(isTerminal: StandardOutput.isTerminal, environment: environment), errorStyle: errorStyle)
         let outcome = await session.run()
         if outcome != .clean { throw outcome.code }
+    }
+
+    /// An option that was given and says something about measuring only.
+    private var measuringOption: String? {
+        let given = [
+            ("--connections", connections != 10), ("--depth", depth != nil), ("--size", size.bytes != 32), ("--text", kind != .binary),
+            ("--rate", rate != nil), ("--warm-up", warmUp.duration != .seconds(1)), ("--duration", duration.duration != .seconds(10)),
+            ("--wait", wait.duration != .seconds(5)), ("--json", json),
+        ]
+        return given.first(where: \.1)?.0
     }
 
     private func plan() throws -> BenchPlan {
