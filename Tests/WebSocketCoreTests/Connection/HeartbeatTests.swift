@@ -6,7 +6,7 @@ import WebSocketCore
 /// RFC 6455 §5.5.2 and §5.5.3.
 @Suite struct HeartbeatTests {
     @Test func `silence calls for a ping, silence after it is death`() {
-        var heart = Driven(interval: .seconds(20), patience: .seconds(5))
+        var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         #expect(heart.wake(at: 19).isEmpty)
         let payload: [UInt8] = [0xAB, 0xCD, 0xEF, 0x01, 0, 0, 0, 1]
         #expect(heart.wake(at: 20) == [.sendPing(payload)])
@@ -17,13 +17,13 @@ import WebSocketCore
     }
 
     @Test func `without an interval there is no automatic ping`() {
-        let heart = Driven(interval: nil)
+        let heart = DrivenHeartbeat(interval: nil)
         #expect(heart.machine.deadline == nil)
     }
 
     /// The peer's pain 22, "ping timeout under load".
     @Test func `the deadline starts when the ping leaves, not when it is queued`() {
-        var heart = Driven(interval: .seconds(20), patience: .seconds(5), stall: .seconds(60))
+        var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5), stall: .seconds(60))
         let payload = heart.ping(at: 20)
         #expect(heart.wake(at: 50).isEmpty)
         _ = heart.handle(.written(payload), at: 50)
@@ -32,7 +32,7 @@ import WebSocketCore
     }
 
     @Test func `a second report that a ping left wins no time`() {
-        var heart = Driven(interval: .seconds(20), patience: .seconds(5))
+        var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.ping(at: 20)
         _ = heart.handle(.written(payload), at: 20)
         _ = heart.handle(.written(payload), at: 24)
@@ -40,7 +40,7 @@ import WebSocketCore
     }
 
     @Test func `a socket that takes no ping and gives no byte is dead too`() {
-        var heart = Driven(interval: .seconds(20), stall: .seconds(60))
+        var heart = DrivenHeartbeat(interval: .seconds(20), stall: .seconds(60))
         _ = heart.ping(at: 20)
         _ = heart.handle(.activity, at: 30)
         #expect(heart.wake(at: 89).isEmpty)
@@ -48,7 +48,7 @@ import WebSocketCore
     }
 
     @Test func `any byte after a ping is life, and the silence starts anew`() {
-        var heart = Driven(interval: .seconds(20), patience: .seconds(5))
+        var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.ping(at: 20)
         _ = heart.handle(.written(payload), at: 20)
         _ = heart.handle(.activity, at: 24)
@@ -57,7 +57,7 @@ import WebSocketCore
     }
 
     @Test func `a byte that came before the ping left is no answer to it`() {
-        var heart = Driven(interval: .seconds(20), patience: .seconds(5))
+        var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.ping(at: 20)
         _ = heart.handle(.activity, at: 22)
         _ = heart.handle(.written(payload), at: 22)
@@ -65,7 +65,7 @@ import WebSocketCore
     }
 
     @Test func `an automatic ping that life made needless gives way to the next`() {
-        var heart = Driven(interval: .seconds(20))
+        var heart = DrivenHeartbeat(interval: .seconds(20))
         let first = heart.ping(at: 20)
         _ = heart.handle(.written(first), at: 20)
         _ = heart.handle(.activity, at: 30)
@@ -75,7 +75,7 @@ import WebSocketCore
     }
 
     @Test func `traffic from the peer makes automatic pings needless`() {
-        var heart = Driven(interval: .seconds(20))
+        var heart = DrivenHeartbeat(interval: .seconds(20))
         for second in 1...100 {
             _ = heart.handle(.activity, at: second)
             #expect(heart.wake(at: second).isEmpty)
@@ -85,7 +85,7 @@ import WebSocketCore
 
     /// The app that reads slowly must not be told that its peer is dead.
     @Test func `while we do not read, no silence is held against the peer`() {
-        var heart = Driven(interval: .seconds(20), patience: .seconds(5))
+        var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.ping(at: 20)
         _ = heart.handle(.written(payload), at: 20)
         _ = heart.handle(.paused, at: 21)
@@ -98,7 +98,7 @@ import WebSocketCore
     }
 
     @Test func `an app's ping measures from the time it left`() {
-        var heart = Driven(interval: nil)
+        var heart = DrivenHeartbeat(interval: nil)
         let payload = heart.request(7, at: 1)
         _ = heart.handle(.written(payload), at: 3)
         #expect(heart.handle(.pong(payload), at: 4) == [.roundTrip(id: 7, .seconds(1))])
@@ -107,7 +107,7 @@ import WebSocketCore
     }
 
     @Test func `an app's ping takes no other bytes for an answer`() {
-        var heart = Driven(interval: nil)
+        var heart = DrivenHeartbeat(interval: nil)
         let payload = heart.request(7, patience: .seconds(5), at: 0)
         _ = heart.handle(.written(payload), at: 1)
         for second in 2...5 { _ = heart.handle(.activity, at: second) }
@@ -116,14 +116,14 @@ import WebSocketCore
     }
 
     @Test func `an app's ping ends although its own app does not read`() {
-        var heart = Driven(interval: nil, stall: .seconds(60))
+        var heart = DrivenHeartbeat(interval: nil, stall: .seconds(60))
         _ = heart.handle(.paused, at: 0)
         _ = heart.request(7, at: 0)
         #expect(heart.wake(at: 60) == [.expired(7)])
     }
 
     @Test func `a pong answers its ping and all before it`() {
-        var heart = Driven(interval: .seconds(20))
+        var heart = DrivenHeartbeat(interval: .seconds(20))
         let first = heart.request(1, at: 0)
         let automatic = heart.ping(at: 20)
         let second = heart.request(2, at: 21)
@@ -141,7 +141,7 @@ import WebSocketCore
             [0xAB, 0xCD, 0xEF, 0x02, 0, 0, 0, 1], [0xAB, 0xCD, 0xEF, 0x01, 0, 0, 0, 1, 0], Array(repeating: 0, count: 125),
         ] as [[UInt8]])
     func `an unsolicited pong answers nothing`(payload: [UInt8]) {
-        var heart = Driven(interval: nil)
+        var heart = DrivenHeartbeat(interval: nil)
         let ours = heart.request(1, at: 0)
         _ = heart.handle(.written(ours), at: 0)
         #expect(heart.handle(.pong(payload), at: 1).isEmpty)
@@ -149,7 +149,7 @@ import WebSocketCore
     }
 
     @Test func `pings beyond the capacity expire at once`() {
-        var heart = Driven(interval: nil)
+        var heart = DrivenHeartbeat(interval: nil)
         for id in 0..<64 as Range<UInt64> { _ = heart.request(id, at: 0) }
         #expect(heart.handle(.pingRequested(id: 64, patience: .seconds(1)), at: 0) == [.expired(64)])
         #expect(heart.handle(.ended, at: 1) == (0..<64).map { .expired($0) })
@@ -184,7 +184,7 @@ import WebSocketCore
     func `a peer that answers is never called dead, one that falls silent always is`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let (interval, patience) = (Duration.seconds(20), Duration.seconds(5))
-        var world = Simulation(Driven(interval: interval, patience: patience).machine, Ponger()) {
+        var world = Simulation(DrivenHeartbeat(interval: interval, patience: patience).machine, Ponger()) {
             if case .sendPing(let payload) = $0 { payload } else { nil }
         } inward: {
             .pong($0)
@@ -257,35 +257,5 @@ private struct Audited: Machine, Hashable {
             case .dead: isOver = true
             }
         }
-    }
-}
-
-/// A heartbeat with its effects handed back one call at a time; times in whole seconds.
-private struct Driven {
-    private(set) var machine: Heartbeat
-
-    init(interval: Duration?, patience: Duration = .seconds(20), stall: Duration = .seconds(60)) {
-        machine = Heartbeat(interval: interval, patience: patience, stall: stall, seed: 0xABCD_EF01)
-    }
-    mutating func handle(_ input: Heartbeat.Input, at second: Int) -> [Heartbeat.Effect] {
-        var effects: [Heartbeat.Effect] = []
-        machine.handle(input, at: Moment(.seconds(second)), into: &effects)
-        return effects
-    }
-    mutating func wake(at second: Int) -> [Heartbeat.Effect] {
-        var effects: [Heartbeat.Effect] = []
-        machine.wake(at: Moment(.seconds(second)), into: &effects)
-        return effects
-    }
-    /// The payload of the automatic ping due at this second.
-    mutating func ping(at second: Int) -> [UInt8] { payload(wake(at: second)) }
-    /// The payload of an app's ping.
-    mutating func request(_ id: UInt64, patience: Duration = .seconds(10), at second: Int) -> [UInt8] {
-        payload(handle(.pingRequested(id: id, patience: patience), at: second))
-    }
-    private func payload(_ effects: [Heartbeat.Effect]) -> [UInt8] {
-        for case .sendPing(let payload) in effects { return payload }
-        Issue.record("no ping was sent: \(effects)")
-        return []
     }
 }

@@ -8,6 +8,8 @@ extension Heartbeat {
         let id: UInt64?
         let patience: Duration
         let queuedAt: Moment
+        /// Whether somebody waits for it to tell life from death, whatever the interval.
+        var isProbe = false
         /// When it left for the socket; nil while it waits.
         var writtenAt: Moment?
     }
@@ -16,6 +18,26 @@ extension Heartbeat {
         lastNumber &+= 1
         pings.append(Ping(number: lastNumber, id: id, patience: patience, queuedAt: now))
         effects.append(.sendPing(payload(lastNumber)))
+    }
+
+    /// An automatic ping in place of the last one: life came some other way, so that one's pong no longer matters.
+    mutating func sendAutomatic(isProbe: Bool, at now: Moment, into effects: inout [Effect]) {
+        pings.removeAll { $0.id == nil }
+        send(nil, patience, at: now, into: &effects)
+        pings[pings.count - 1].isProbe = isProbe
+    }
+
+    mutating func probe(at now: Moment, into effects: inout [Effect]) {
+        guard !isEnded else { return }
+        guard let index = pings.firstIndex(where: isAsking) else { return sendAutomatic(isProbe: true, at: now, into: &effects) }
+        pings[index].isProbe = true
+    }
+
+    mutating func resume(at now: Moment, into effects: inout [Effect]) {
+        let asksAgain = pings.contains { $0.isProbe && $0.writtenAt != nil && isAsking($0) }
+        isPaused = false
+        lastActivity = now  // What waited in the socket is about to be read: the silence was ours, and judges no ping that left.
+        if asksAgain { sendAutomatic(isProbe: true, at: now, into: &effects) }
     }
 
     mutating func noteWritten(_ payload: [UInt8], at now: Moment) {

@@ -21,13 +21,12 @@ extension Heartbeat {
         for ping in overdue { if let id = ping.id { effects.append(.expired(id)) } }
         pings.removeAll(where: overdue.contains)
         guard let pingDue, now >= pingDue else { return }
-        pings.removeAll { $0.id == nil }  // Life came some other way, so its pong no longer matters.
-        send(nil, patience, at: now, into: &effects)
+        sendAutomatic(isProbe: false, at: now, into: &effects)
     }
 
     /// When silence calls for an automatic ping; nil while one is out that has met nothing else.
     private var pingDue: Moment? {
-        guard let interval, !isPaused, !isEnded, !pings.contains(where: { $0.id == nil && isUnanswered($0) }) else { return nil }
+        guard let interval, !isPaused, !isEnded, !pings.contains(where: isAsking) else { return nil }
         return lastActivity + interval
     }
 
@@ -36,12 +35,12 @@ extension Heartbeat {
         switch (ping.id, ping.writtenAt) {
         case (.some, let written?): written + ping.patience
         case (.some, nil): ping.queuedAt + stall
-        case (nil, _) where isPaused || !isUnanswered(ping): nil
+        case (nil, _) where isPaused || !isAsking(ping): nil
         case (nil, let written?): written + ping.patience
         case (nil, nil): max(ping.queuedAt, lastActivity) + stall
         }
     }
 
-    /// Whether an automatic ping has met only silence: any byte since it left is an answer.
-    private func isUnanswered(_ ping: Ping) -> Bool { ping.writtenAt.map { lastActivity <= $0 } ?? true }
+    /// Whether this is an automatic ping that has met only silence: any byte since it left is an answer.
+    func isAsking(_ ping: Ping) -> Bool { ping.id == nil && ping.writtenAt.map { lastActivity <= $0 } ?? true }
 }

@@ -6,6 +6,8 @@ public import MachineCore
 /// and any byte answers it: only silence is death. An app's ping asks for the round trip and takes nothing but its pong
 /// for an answer: every id is told ``Effect/roundTrip(id:_:)`` or ``Effect/expired(_:)``, exactly once.
 ///
+/// A probe is an automatic ping that waits for no silence: for when there is a reason to doubt the link.
+///
 /// While the owner reads nothing because its own consumer is slow, no silence is held against the peer.
 public struct Heartbeat: Machine, Hashable {
     /// What can happen to a connection that tells of its life.
@@ -18,6 +20,13 @@ public struct Heartbeat: Machine, Hashable {
         case pong([UInt8])
         /// Bytes arrived, or the socket took bytes it could not take before. Cheap: call it once per read burst.
         case activity
+        /// There is a reason to doubt the link, such as a lost path: ask now, unless an automatic ping is out already.
+        ///
+        /// As with any automatic ping, any byte after it left answers it, and silence for `patience` after it left is death.
+        /// If reading stops before an answer, it is asked anew when reading goes on. It needs no `interval`.
+        case probe
+        /// Silence of this length calls for an automatic ping from now on; nil for none. The present silence counts from its start.
+        case setInterval(Duration?)
         /// The owner stopped reading, for its consumer is slow.
         case paused
         /// The owner reads again.
@@ -33,14 +42,14 @@ public struct Heartbeat: Machine, Hashable {
         case roundTrip(id: UInt64?, Duration)
         /// An app's ping got no answer in time, or can get none any more.
         case expired(UInt64)
-        /// The peer was silent for `interval`, then for `patience` after a ping: fail the connection.
+        /// The peer was silent for `patience` after an automatic ping: fail the connection.
         case dead
     }
 
     /// How many of the app's pings may be on their way; one more expires at once.
     public static let capacity = 64
 
-    let interval: Duration?
+    var interval: Duration?
     let patience, stall: Duration
     let seed: UInt32
     var lastNumber: UInt32 = 0
@@ -73,11 +82,10 @@ public struct Heartbeat: Machine, Hashable {
         case .written(let payload): noteWritten(payload, at: now)
         case .pong(let payload): noteAnswered(payload, at: now, into: &effects)
         case .activity: lastActivity = now
+        case .probe: probe(at: now, into: &effects)
+        case .setInterval(let interval): self.interval = interval
         case .paused: isPaused = true
-        case .resumed where isPaused:
-            isPaused = false
-            lastActivity = now  // What waited in the socket is about to be read: the silence was ours.
-        case .resumed: break
+        case .resumed: if isPaused { resume(at: now, into: &effects) }
         case .ended: end(into: &effects)
         }
     }

@@ -1,0 +1,62 @@
+/// Where a secret stands in the request for a connection.
+public enum CredentialPlacement: Hashable, Sendable {
+    /// `Authorization: Bearer SECRET` (RFC 6750 §2.1).
+    case bearer
+    /// A header field of this name with nothing but the secret in it, such as `X-Api-Key`.
+    case header(String)
+    /// An item of the URL's query, percent-encoded; servers tend to log it, so prefer a header where there is a choice.
+    case query(String)
+    /// A cookie of this name, beside those that are there (RFC 6265 §4.2).
+    case cookie(String)
+    /// One more subprotocol, offered first: this prefix and the secret, as servers take it that were made for browsers.
+    case subprotocol(prefix: String)
+
+    /// Puts a secret into the parts of a request.
+    ///
+    /// - Throws: ``HandshakeFailure/Kind/invalidHeader`` or ``HandshakeFailure/Kind/invalidSubprotocol`` for a secret that would break
+    ///   out of its place; the secret itself is never told.
+    public func place(
+        _ secret: String, url: inout String, headers: inout HeaderFields, subprotocols: inout [String]
+    ) throws(HandshakeFailure) {
+        switch self {
+        case .bearer: headers["Authorization"] = "Bearer \(try visible(secret))"
+        case .header(let name): headers[name] = try visible(secret)
+        case .query(let name):
+            url += "\(url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(Self.encoded(name))=\(Self.encoded(secret))"
+        case .cookie(let name):
+            // RFC 6265 §4.1.1: a cookie's value has neither quotes nor separators.
+            guard !secret.utf8.contains(where: { #"",;\"#.utf8.contains($0) }) else { throw .unfit(.invalidHeader, "a cookie") }
+            let cookie = "\(name)=\(try visible(secret))"
+            headers["Cookie"] = headers["Cookie"].map { "\($0); \(cookie)" } ?? cookie
+        case .subprotocol(let prefix):
+            guard HeaderSyntax.isToken(prefix + secret) else { throw .unfit(.invalidSubprotocol, "a subprotocol") }
+            subprotocols.insert(prefix + secret, at: 0)
+        }
+    }
+
+    private func visible(_ secret: String) throws(HandshakeFailure) -> String {
+        guard HeaderSyntax.isVisible(secret) else { throw .unfit(.invalidHeader, "a header field") }
+        return secret
+    }
+
+    /// All but the unreserved characters as `%XX` (RFC 3986 §2.3).
+    private static func encoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var encoded: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                encoded.append(byte)
+            default: encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+}
+
+extension HandshakeFailure {
+    fileprivate static func unfit(_ kind: Kind, _ place: String) -> HandshakeFailure {
+        HandshakeFailure(kind, "the credential has characters that may not stand in \(place)")
+    }
+}
