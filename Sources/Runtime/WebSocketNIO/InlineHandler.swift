@@ -61,8 +61,7 @@ public final class InlineSocket {
     @discardableResult
     public func send(_ message: Message) -> Bool {
         guard let handler else { return false }
-        let kind: MessageKind = if case .text = message { .text } else { .binary }
-        return message.withBytes { handler.takeUnretainedValue().sendInline(kind, $0) }
+        return message.withBytes { handler.takeUnretainedValue().sendInline(message.kind, $0) }
     }
 
     /// Closes: what was sent leaves first, then the close frame.

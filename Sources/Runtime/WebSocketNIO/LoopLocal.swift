@@ -11,7 +11,6 @@ import NIOCore
 /// SAFETY: all is used on the loop only, but for what asks `loop.inEventLoop` first.
 final class LoopLocal: @unchecked Sendable {
     let loop: any EventLoop
-    private unowned(unsafe) let unretainedLoop: any EventLoop
 
     @exclusivity(unchecked) private var input = ByteBuffer()
     /// Those written last come last, for they are let go of last.
@@ -26,10 +25,10 @@ final class LoopLocal: @unchecked Sendable {
     @exclusivity(unchecked) private var isScheduled = false
     @exclusivity(unchecked) private var isRunning = false
 
-    private init(_ loop: any EventLoop) { (self.loop, unretainedLoop) = (loop, loop) }
+    private init(_ loop: any EventLoop) { self.loop = loop }
 
     /// Whether this runs on the loop.
-    var isCurrent: Bool { unretainedLoop.inEventLoop }
+    var isCurrent: Bool { loop.inEventLoop }
 
     // MARK: - Buffers
 

@@ -14,7 +14,7 @@ package final class WebSocketChannel: BatchTransport {
     private let lease: LoopLease?
     private let local: LoopLocal
     private let handler: HandlerReference
-    private let inbound: InboundQueue
+    package let inbound: InboundQueue
     private let outbound: OutboundQueue
     private let record: NIOLockedValueBox<CloseRecord?>
     private let finished: EventLoopFuture<Ending>
@@ -143,10 +143,6 @@ package final class WebSocketChannel: BatchTransport {
     }
 
     package func receive() async throws(TransportError) -> Received? { try await inbound.next() }
-
-    package func receiveBatch() async throws(TransportError) -> ReceivedBatch { try await inbound.nextBatch() }
-
-    package func putBack(_ rest: ReceivedBatch) { inbound.putBack(rest) }
 
     package func send(_ message: Message) async throws(TransportError) { try await outbound.send(message) }
 

@@ -65,11 +65,8 @@ public struct MessageTicket: Hashable, Sendable {
     let number: UInt64
 }
 
-/// A transport that hands over all it has at once, which is cheaper than message by message.
+/// A transport that collects what it receives in a queue, of which all can be taken at once: cheaper than message by message.
 package protocol BatchTransport: MessageTransport {
-    /// Waits as ``receive()`` does, and takes a batch; empty after a clean end.
-    func receiveBatch() async throws(TransportError) -> ReceivedBatch
-
-    /// Takes back what was left of a batch: it is received again, before anything else.
-    func putBack(_ rest: ReceivedBatch)
+    /// What was received and not yet taken.
+    var inbound: InboundQueue { get }
 }

@@ -146,6 +146,25 @@ import WebSocketRuntime
         #expect(await second.value == .success([1, 2]))
     }
 
+    @Test func `whoever waits after others, served or cancelled, gets what comes then`() async {
+        let queue = InboundQueue(capacity: 1000) {}
+        for number in 1...3 {
+            let cancelled = await started { await batch(queue) }
+            cancelled.cancel()
+            #expect(await cancelled.value == .failure(.cancelled))
+            let waiting = await started { await batch(queue) }
+            #expect(append(number...number, to: queue))
+            #expect(await waiting.value == .success([number]))
+        }
+    }
+
+    @Test func `a message that does not lie as bytes is not popped as one that does`() {
+        var batch = ReceivedBatch([.message(numbered(1))])
+        #expect(batch.popShort() == nil && batch.count == 1)
+        #expect(batch.popFirst() == .message(numbered(1)))
+        #expect(batch.popShort() == nil && batch.isEmpty && batch.cost == 0)
+    }
+
     @Test func `a cancelled task still takes the batch that is there, and does not wait`() async {
         let queue = InboundQueue(capacity: 1000) {}
         #expect(append(1...2, to: queue))

@@ -24,6 +24,17 @@ import WebSocketRuntime
         #expect(arrivals.count == 1)
     }
 
+    @Test func `a place serves one wait after the other, whoever comes first`() async {
+        let place = Parking<Int>()
+        for number in 1...3 {
+            let waiting = await started { await place.wait() }
+            place.call(number)
+            #expect(await waiting.value == number)
+            place.call(-number)
+            #expect(await place.wait() == -number)
+        }
+    }
+
     @Test func `a task goes on on its own actor, whichever thread calls it`() async {
         let place = Parking<Int>()
         let waiting = await started {

@@ -24,9 +24,9 @@ public struct MessageBatch: Sendable {
     /// The bytes, UTF-8 if it is text, are valid until `body` returns. When it throws, the rest stays in the batch.
     public mutating func forEach<Failure: Error>(_ body: (MessageKind, RawSpan) throws(Failure) -> Void) throws(Failure) {
         while !received.isEmpty {
-            if try received.lendFirst(body) { continue }
+            try received.lendShort(body)
             guard let message = received.popFirst().flatMap(connection.whole) else { continue }
-            let result = message.withBytes { kind, bytes in Result { () throws(Failure) in try body(kind, bytes.bytes) } }
+            let result = message.withBytes { bytes in Result { () throws(Failure) in try body(message.kind, bytes.bytes) } }
             try result.get()
         }
     }
@@ -56,22 +56,13 @@ public struct WebSocketBatches: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> MessageBatch? {
             do throws(TransportError) {
                 if let transport = connection.transport as? any BatchTransport {
-                    let batch = try await transport.receiveBatch()
+                    let batch = try await transport.inbound.nextBatch()
                     return batch.isEmpty ? nil : MessageBatch(batch, of: connection)
                 }
                 return try await connection.transport.receive().map { MessageBatch(ReceivedBatch(CollectionOfOne($0)), of: connection) }
             } catch {
                 throw WebSocketError(error)
             }
-        }
-    }
-}
-
-extension Message {
-    fileprivate func withBytes<Result>(_ body: (MessageKind, UnsafeRawBufferPointer) -> Result) -> Result {
-        switch self {
-        case .binary(let bytes): bytes.withUnsafeBytes { body(.binary, $0) }
-        case .text(var text): text.withUTF8 { body(.text, UnsafeRawBufferPointer($0)) }
         }
     }
 }

@@ -7,35 +7,47 @@ import WebSocketRuntime
 @usableFromInline
 final class MessageTaker {
     private let connection: WebSocketConnection
-    private let batches: (any BatchTransport)?
+    private let queue: InboundQueue?
     @exclusivity(unchecked) private var batch = ReceivedBatch()
 
     init(_ connection: WebSocketConnection) {
         self.connection = connection
-        batches = connection.transport as? any BatchTransport
+        queue = (connection.transport as? any BatchTransport)?.inbound
     }
 
-    deinit { if !batch.isEmpty { batches?.putBack(batch) } }
+    deinit { if !batch.isEmpty { queue?.putBack(batch) } }
 
     /// The next message, if it is at hand.
     @usableFromInline
     func ready() -> Message? {
+        if let message = batch.popShort() { return message }
         while let received = batch.popFirst() {
             if let message = connection.whole(received) { return message }
         }
         return nil
     }
 
-    /// Waits for the next message; nil after a clean end.
+    /// Waits for the next message when none is at hand; nil after a clean end.
+    @usableFromInline
+    func wait() async throws(WebSocketError) -> Message? {
+        do throws(TransportError) { return try await nextOfMore() } catch { throw WebSocketError(error) }
+    }
+
+    /// The next message, at hand or not; nil after a clean end.
     func next() async throws(TransportError) -> Message? {
+        if let message = ready() { return message }
+        return try await nextOfMore()
+    }
+
+    private func nextOfMore() async throws(TransportError) -> Message? {
         while true {
-            if let message = ready() { return message }
-            if let batches {
-                batch = try await batches.receiveBatch()
+            if let queue {
+                batch = try await queue.nextBatch()
             } else if let received = try await connection.transport.receive() {
                 batch.append(received)
             }
             if batch.isEmpty { return nil }
+            if let message = ready() { return message }
         }
     }
 }

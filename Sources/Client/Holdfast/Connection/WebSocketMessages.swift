@@ -25,12 +25,7 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> Message? {
             if let message = taker.ready() { return message }
-            return try await wait(isolation: actor)
-        }
-
-        @usableFromInline
-        func wait(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> Message? {
-            do throws(TransportError) { return try await taker.next() } catch { throw WebSocketError(error) }
+            return try await taker.wait()
         }
     }
 }

@@ -45,7 +45,7 @@
     /// Unmasks the payload into `destination`, which has room for it, and checks its text; says whether it is ASCII.
     ///
     /// Throws as ``message()`` does.
-    @inlinable
+    @inlinable @inline(__always)
     public func unmask(into destination: UnsafeMutableRawPointer) throws(ProtocolViolation) -> Bool {
         let copy = unsafe UnsafeMutableRawBufferPointer(start: destination, count: payload.count)
         if let mask { unsafe mask.copy(payload, to: copy) } else { unsafe copy.copyMemory(from: payload) }

@@ -16,6 +16,16 @@ package final class InboundQueue: Sendable {
         var end: Result<Void, TransportError>?
         var waiters: Deque<Waiter> = []
         var lastWaiter: UInt64 = 0
+        /// Where the last one waited, for the next.
+        var spare: Parking<Taken>?
+
+        mutating func addWaiter(takesAll: Bool) -> Waiter {
+            lastWaiter += 1
+            let waiter = Waiter(id: lastWaiter, takesAll: takesAll, place: spare ?? Parking())
+            spare = nil
+            waiters.append(waiter)
+            return waiter
+        }
 
         mutating func remove(all: Bool) -> ReceivedBatch {
             guard !all else {
@@ -32,7 +42,7 @@ package final class InboundQueue: Sendable {
     }
     /// What a taker gets: at least one element, or none at a clean end.
     private typealias Taken = Result<ReceivedBatch, TransportError>
-    private struct Waiter {
+    private struct Waiter: Sendable {
         let id: UInt64
         let takesAll: Bool
         /// Whoever removes a waiter from the state calls it, and nobody removes it twice.
@@ -74,7 +84,7 @@ package final class InboundQueue: Sendable {
     /// Takes back what a batch still held when its taker left: it comes first again.
     package func putBack(_ batch: ReceivedBatch) { _ = add(batch, inFront: true) }
 
-    private func add(_ batch: ReceivedBatch, inFront: Bool) -> Bool {
+    private func add(_ batch: consuming ReceivedBatch, inFront: Bool) -> Bool {
         var rest = batch
         var only: Waiter?
         var others: [(Waiter, Received)] = []
@@ -98,7 +108,10 @@ package final class InboundQueue: Sendable {
             if state.cost > capacity { state.isOverfull = true }
             return !state.isOverfull
         }
-        only?.place.call(.success(rest))
+        if let only {
+            only.place.call(.success(rest))
+            return hasRoom
+        }
         for (waiter, element) in others { waiter.place.call(.success(ReceivedBatch(CollectionOfOne(element)))) }
         return hasRoom
     }
@@ -127,45 +140,50 @@ package final class InboundQueue: Sendable {
     /// Waits for a batch, at least one element; empty after a clean end.
     ///
     /// What a batch holds counts no longer. Cancellation loses nothing.
-    package func nextBatch() async throws(TransportError) -> ReceivedBatch { try await take(all: true).get() }
-
-    private func take(all: Bool, isolation actor: isolated (any Actor)? = #isolation) async -> Taken {
-        if let ready = takeReady(all) { return ready }
-        let id = state.withLockedValue { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
-        let place = Parking<Taken>()
-        return await withTaskCancellationHandler {
-            _ = actor  // Whoever waits on an actor goes on there, without a detour.
-            let ready = takeReady(all) { state in
-                if Task.isCancelled { return .failure(.cancelledReceive) }
-                state.waiters.append(Waiter(id: id, takesAll: all, place: place))
-                return nil
-            }
-            if let ready { return ready }
-            return await place.wait()
-        } onCancel: {
-            cancel(id)
+    package func nextBatch() async throws(TransportError) -> ReceivedBatch {
+        switch await take(all: true) {
+        case .success(let batch): return batch
+        case .failure(let error): throw error
         }
     }
 
-    private func takeReady(_ all: Bool, otherwise: (inout State) -> Taken? = { _ in nil }) -> Taken? {
-        let (result, news) = state.withLockedValue { state -> (Taken?, (@Sendable () -> Void)?) in
+    private func take(all: Bool) async -> Taken {
+        let (ready, waiter) = takeOrWait(all)
+        if let ready { return ready }
+        guard let waiter else { return .success(ReceivedBatch()) }
+        await park(waiter)
+        let taken = waiter.place.take()
+        state.withLockedValue { $0.spare = waiter.place }
+        return taken
+    }
+
+    private func park(_ waiter: Waiter, isolation actor: isolated (any Actor)? = #isolation) async {
+        await withTaskCancellationHandler {
+            _ = actor  // Whoever waits on an actor goes on there, without a detour.
+            await waiter.place.park()
+        } onCancel: {
+            cancel(waiter.id)
+        }
+    }
+
+    /// What can be taken now, or else where to wait.
+    private func takeOrWait(_ all: Bool) -> (Taken?, Waiter?) {
+        let (taken, waiter, news) = state.withLockedValue { state -> (Taken?, Waiter?, (@Sendable () -> Void)?) in
             if !state.batches.isEmpty {
                 let taken = state.remove(all: all)
-                guard state.isOverfull, state.cost <= capacity / 2 else { return (.success(taken), nil) }
+                guard state.isOverfull, state.cost <= capacity / 2 else { return (.success(taken), nil, nil) }
                 state.isOverfull = false
-                return (.success(taken), onRoom)
+                return (.success(taken), nil, onRoom)
             }
-            if let end = state.end { return (end.map { ReceivedBatch() }, nil) }
-            let result = otherwise(&state)
-            guard state.isIdleAwaited, !state.waiters.isEmpty else { return (result, nil) }
+            if let end = state.end { return (end.map { ReceivedBatch() }, nil, nil) }
+            if Task.isCancelled { return (.failure(.cancelledReceive), nil, nil) }
+            let waiter = state.addWaiter(takesAll: all)
+            guard state.isIdleAwaited else { return (nil, waiter, nil) }
             state.isIdleAwaited = false
-            return (result, onIdle)
+            return (nil, waiter, onIdle)
         }
         news?()
-        return result
+        return (taken, waiter)
     }
 
     private func cancel(_ id: UInt64) {

@@ -7,7 +7,7 @@ package import WebSocketCore
 /// them finds each in the same warm place, and frees it on the thread that made it.
 package struct ReceivedBatch: Sendable {
     /// Longer messages are kept as they are.
-    package static let longestShort = 4096
+    @inlinable package static var longestShort: Int { 4096 }
     /// The memory of a batch is at most this large; what fits no more begins another.
     private static let largest = 32 * 1024
 
@@ -19,7 +19,7 @@ package struct ReceivedBatch: Sendable {
     /// What is not in `memory`, where a mark stands for each.
     private var others: Deque<Received> = []
     /// How many are in it.
-    package private(set) var count = 0
+    @usableFromInline package private(set) var count = 0
     /// Bytes held, with what a small message costs beside its payload.
     package private(set) var cost = 0
 
@@ -29,7 +29,7 @@ package struct ReceivedBatch: Sendable {
     /// A batch of these.
     package init(_ elements: some Sequence<Received>) { for element in elements { append(element) } }
 
-    package var isEmpty: Bool { count == 0 }
+    @inlinable package var isEmpty: Bool { count == 0 }
 
     /// Adds a short message; false if there is no room for it.
     ///
@@ -60,37 +60,47 @@ package struct ReceivedBatch: Sendable {
 
     /// Removes and returns the first.
     package mutating func popFirst() -> Received? {
+        if let message = popShort() { return .message(message) }
         guard count > 0 else { return nil }
         count -= 1
-        guard let memory, read < written else { return popOther() }
-        let entry = BatchEntry(readFrom: memory.bytes + read)
-        read += BatchEntry.size
-        guard !entry.isOther else { return popOther() }
-        let message = Message(
-            entry.kind, checked: UnsafeRawBufferPointer(start: memory.bytes + read, count: entry.length), isASCII: entry.isASCII)
-        read += entry.length
-        cost -= entry.length + 64
-        return .message(message)
-    }
-
-    /// Lends the bytes of the first to `body` and removes it; false if it does not lie here as bytes.
-    package mutating func lendFirst<Failure: Error>(_ body: (MessageKind, RawSpan) throws(Failure) -> Void) throws(Failure) -> Bool {
-        guard let memory, read < written else { return false }
-        let entry = BatchEntry(readFrom: memory.bytes + read)
-        guard !entry.isOther else { return false }
-        let payload = UnsafeRawBufferPointer(start: memory.bytes + read + BatchEntry.size, count: entry.length)
-        // Before it is lent: what `body` throws at is not lent again.
-        read += BatchEntry.size + entry.length
-        count -= 1
-        cost -= entry.length + 64
-        try body(entry.kind, payload.bytes)
-        return true
-    }
-
-    private mutating func popOther() -> Received? {
+        if memory != nil, read < written { read += BatchEntry.size }  // Its mark.
         let element = others.popFirst()
         cost -= element?.cost ?? 0
         return element
+    }
+
+    /// Removes the first and returns it; nil if it does not lie here as bytes.
+    package mutating func popShort() -> Message? {
+        guard let memory, read < written else { return nil }
+        let entry = BatchEntry(readFrom: memory.bytes + read)
+        guard !entry.isOther else { return nil }
+        let payload = UnsafeRawBufferPointer(start: memory.bytes + read + BatchEntry.size, count: entry.length)
+        removeShort(entry)
+        return Message(entry.kind, checked: payload, isASCII: entry.isASCII)
+    }
+
+    /// Lends the bytes of each to `body` and removes it, up to the first that does not lie here as bytes.
+    package mutating func lendShort<Failure: Error>(_ body: (MessageKind, RawSpan) throws(Failure) -> Void) throws(Failure) {
+        guard let memory else { return }
+        // Once for all of them.
+        let bytes = memory.bytes
+        defer { withExtendedLifetime(memory) {} }
+        while read < written {
+            let entry = BatchEntry(readFrom: bytes + read)
+            if entry.isOther { return }
+            let payload = UnsafeRawBufferPointer(start: bytes + read + BatchEntry.size, count: entry.length)
+            // Before it is lent: what `body` throws at is not lent again.
+            removeShort(entry)
+            try body(entry.kind, payload.bytes)
+        }
+    }
+
+    /// Steps over what lies next as bytes.
+    @inline(__always)
+    private mutating func removeShort(_ entry: BatchEntry) {
+        read += BatchEntry.size + entry.length
+        count -= 1
+        cost -= entry.length + 64
     }
 
     /// Gives up memory that will not be filled: what waits has to cost what it counts for.

@@ -126,7 +126,5 @@ extension MemoryTransport {
 }
 
 extension MemoryTransport: BatchTransport {
-    package func receiveBatch() async throws(TransportError) -> ReceivedBatch { try await ports.inbound.nextBatch() }
-
-    package func putBack(_ rest: ReceivedBatch) { ports.inbound.putBack(rest) }
+    package var inbound: InboundQueue { ports.inbound }
 }
