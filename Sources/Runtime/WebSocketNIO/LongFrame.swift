@@ -2,7 +2,7 @@ import WebSocketCore
 
 /// A long message on its way out, one part after the other, so that no copy of it as a whole is ever made.
 struct LongFrame {
-    private let message: Message
+    private var message: Message
     private let mask: MaskKey?
     private var sent = 0
 
@@ -20,6 +20,14 @@ struct LongFrame {
             sent += part.count
             return sent == bytes.count
         }
+    }
+
+    /// Empty storage as large as that of the message, and the same if nobody else holds the message.
+    mutating func takeStorage() -> [UInt8] {
+        guard case .binary(var storage) = message else { return [] }
+        message = .binary([])
+        storage.removeAll(keepingCapacity: true)
+        return storage
     }
 }
 

@@ -13,6 +13,10 @@ final class LoopLocal: @unchecked Sendable {
     let loop: any EventLoop
 
     @exclusivity(unchecked) private var input = ByteBuffer()
+    /// Those used last come last.
+    @exclusivity(unchecked) private var longInputs: [ByteBuffer] = []
+    /// Of messages that were sent, for some to be received.
+    @exclusivity(unchecked) private var storages: [[UInt8]] = []
     /// Those written last come last, for they are let go of last.
     @exclusivity(unchecked) private var outputs: Deque<ByteBuffer> = []
     @exclusivity(unchecked) private var jobs: Deque<UnownedJob> = []
@@ -34,6 +38,9 @@ final class LoopLocal: @unchecked Sendable {
 
     /// The most that is read at once.
     static let inputCapacity = 256 * 1024
+    /// The most memory that is kept for long frames to come, and for long messages.
+    private static let keptBytes = 8 << 20
+    private static let keptCount = 16
     /// Larger buffers are given up after use.
     private static let outputCapacity = 256 * 1024
     /// How many buffers wait to be written into: the socket may be slow to let go of one.
@@ -49,6 +56,37 @@ final class LoopLocal: @unchecked Sendable {
 
     /// Gives back a buffer that was read into; once nobody else holds it, it is used again.
     func give(input buffer: ByteBuffer) { if buffer.storageCapacity >= Self.inputCapacity { input = buffer } }
+
+    /// An empty buffer for a frame of at least so many bytes.
+    func takeLongInput(_ length: Int) -> ByteBuffer {
+        let capacity = max(length, Self.inputCapacity)
+        for index in longInputs.indices.reversed() where (capacity...4 * capacity).contains(longInputs[index].storageCapacity) {
+            if longInputs[index].modifyIfUniquelyOwned({ $0.clear() }) != nil { return longInputs.remove(at: index) }
+        }
+        return ByteBufferAllocator().buffer(capacity: capacity)
+    }
+
+    /// Gives back what was taken for a long frame; once nobody else holds it, it is used again.
+    func give(longInput buffer: ByteBuffer) {
+        var kept = longInputs.reduce(buffer.storageCapacity) { $0 + $1.storageCapacity }
+        while !longInputs.isEmpty, kept > Self.keptBytes || longInputs.count == Self.keptCount {
+            kept -= longInputs.removeFirst().storageCapacity
+        }
+        if kept <= Self.keptBytes { longInputs.append(buffer) }
+    }
+
+    /// Empty storage for a message of so many bytes, if there is some that fits.
+    func takeStorage(_ length: Int) -> [UInt8] {
+        guard let index = storages.lastIndex(where: { (length...2 * length).contains($0.capacity) }) else { return [] }
+        return storages.remove(at: index)
+    }
+
+    /// Gives storage for another message.
+    func give(storage: consuming [UInt8]) {
+        var kept = storages.reduce(storage.capacity) { $0 + $1.capacity }
+        while !storages.isEmpty, kept > Self.keptBytes || storages.count == Self.keptCount { kept -= storages.removeFirst().capacity }
+        if kept <= Self.keptBytes { storages.append(storage) }
+    }
 
     /// An empty buffer to write into; on another thread a new one.
     func takeOutput() -> FrameBuffer {

@@ -8,11 +8,14 @@ struct SharedReadAllocator: RecvByteBufferAllocator {
     let local: LoopLocal
     /// Whether the pool keeps no more of what it gets.
     var isPoolFull = false
+    /// Where the reads of a connection with long frames go.
+    var longInput: LongInput?
 
     private static let firstCapacity = 256
 
     func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
-        isPoolFull ? local.takeInput() : allocator.buffer(capacity: Self.firstCapacity)
+        guard isPoolFull else { return allocator.buffer(capacity: Self.firstCapacity) }
+        return longInput?.lend(local) ?? local.takeInput()
     }
 
     /// Nil keeps the channel's pool from reusing what it had before.

@@ -108,6 +108,9 @@ package final class WebSocketChannel: BatchTransport {
         do {
             try options.setOption(.maxMessagesPerRead, value: 1)
             try options.setOption(.recvAllocator, value: SharedReadAllocator(local: local, isPoolFull: hasRead))
+            // Room for what is to leave in one call, see `WebSocketHandler.flushSize`.
+            let high = WebSocketHandler.flushSize + WebSocketHandler.batchSize
+            try options.setOption(.writeBufferWaterMark, value: .init(low: high / 2, high: high))
             return true
         } catch {
             return false

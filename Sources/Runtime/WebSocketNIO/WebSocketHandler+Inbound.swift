@@ -8,8 +8,12 @@ extension WebSocketHandler {
         guard !isDiscarding else { return }
         isInTurn = true  // Until the read is complete.
         var bytes = unwrapInboundIn(data)
-        if unparsed == nil { parse(&bytes) } else { unparsed?.writeBuffer(&bytes) }
-        if sharesReads { local.give(input: bytes) }
+        if let longInput, longInput.isLent || longInput.isOpen {
+            readLong(bytes, longInput)
+        } else {
+            take(&bytes, isShared: sharesReads)
+            if sharesReads { local.give(input: bytes) }
+        }
         if survivor != nil { finishTurn() }  // The link broke meanwhile, and the read is never complete.
     }
 
@@ -35,7 +39,7 @@ extension WebSocketHandler {
         local.runJobs()
         // The app may have taken all of a batch at once, or want no more: then nobody calls for the rest.
         while !isPaused || closing.isClosing, var bytes = unparsed.take() {
-            parse(&bytes)
+            parse(&bytes, isShared: false)
             deliver()
             batchCost = 0
             local.runJobs()
@@ -73,13 +77,22 @@ extension WebSocketHandler {
         feedHeartbeat(.paused)
     }
 
-    private func parse(_ buffer: inout ByteBuffer) {
+    /// Parses what was read, after all that waits.
+    func take(_ bytes: inout ByteBuffer, isShared: Bool) {
+        if unparsed == nil { parse(&bytes, isShared: isShared) } else { unparsed?.writeBuffer(&bytes) }
+    }
+
+    /// Parses a buffer that is to be given back when it `isShared`.
+    private func parse(_ buffer: inout ByteBuffer, isShared: Bool) {
+        var unfinishedLength: Int?
         let rest = buffer.withUnsafeReadableBytes { bytes in
             var bytes = bytes
             do throws(ProtocolViolation) {
                 if let inline {
                     reading = bytes.baseAddress.map { (buffer, $0) }
-                    try calling { () throws(ProtocolViolation) in try hand(&bytes, to: inline.handler, inline.socket) }
+                    try calling { () throws(ProtocolViolation) in
+                        unfinishedLength = try hand(&bytes, to: inline.handler, inline.socket)
+                    }
                 } else {
                     try collect(&bytes)
                 }
@@ -91,7 +104,8 @@ extension WebSocketHandler {
         reading = nil
         guard rest > 0, !isDiscarding else { return }
         buffer.moveReaderIndex(to: buffer.writerIndex - rest)
-        unparsed = sharesReads ? ByteBuffer(bytes: buffer.readableBytesView) : buffer
+        if let unfinishedLength { return begin(unfinishedLength, with: &buffer, isShared: isShared) }
+        unparsed = isShared ? ByteBuffer(bytes: buffer.readableBytesView) : buffer
         if inline != nil { pause() }
     }
 
@@ -103,7 +117,11 @@ extension WebSocketHandler {
             if let lone = reader.nextLone(&bytes) {
                 try collect(lone, available)
             } else {
-                guard !bytes.isEmpty, let event = try reader.next(&bytes) else { return }
+                guard !bytes.isEmpty else { return }
+                if let length = reader.lengthOfLone(bytes), LongInput.lengths.contains(length) {
+                    reader.spare = local.takeStorage(length)
+                }
+                guard let event = try reader.next(&bytes) else { return }
                 receive(event)
             }
         }
@@ -121,19 +139,24 @@ extension WebSocketHandler {
     }
 
     /// Lends the messages in the bytes to an inline handler, until the peer does not take what it sends.
+    ///
+    /// The length of a long frame that the bytes left over begin, if they do.
     private func hand(
         _ bytes: inout UnsafeRawBufferPointer, to handler: any InlineHandler, _ socket: InlineSocket
-    ) throws(ProtocolViolation) {
+    ) throws(ProtocolViolation) -> Int? {
         while !isDiscarding, !isBlocked || isSendingOver {
             if let lone = reader.nextLone(&bytes) {
                 // SAFETY: nobody else looks at the bytes of a read; the channel's pool uses them again only when we have let go.
                 try lone.unmaskInPlace()
                 handler.received(lone.kind, lone.payload.bytes, on: socket)
             } else {
-                guard !bytes.isEmpty, let event = try reader.next(&bytes) else { return }
+                guard !bytes.isEmpty else { return nil }
+                if let length = lengthOfLong(bytes) { return length }
+                guard let event = try reader.next(&bytes) else { return nil }
                 receive(event)
             }
         }
+        return nil
     }
 
     private func receive(_ event: MessageReader.Event) {

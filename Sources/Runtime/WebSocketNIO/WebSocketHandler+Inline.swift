@@ -67,7 +67,10 @@ extension WebSocketHandler {
             out.writeHeader(header)
             writeOut()
             while slice.readableBytes > 0, let part = slice.readSlice(length: min(slice.readableBytes, Self.batchSize)) { write(part) }
-            return flush()
+            unflushed += bytes.count
+            // TLS says only when it is flushed whether it can take more.
+            if unflushed >= Self.flushSize || !sharesReads { flush() }
+            return
         }
         out.writeHeader(header)
         var sent = 0

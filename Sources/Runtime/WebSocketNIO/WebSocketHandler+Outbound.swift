@@ -6,6 +6,8 @@ import WebSocketRuntime
 
 extension WebSocketHandler {
     static let batchSize = 64 * 1024
+    /// From so many bytes of long messages on a flush does not wait for the end of the turn.
+    static let flushSize = 128 * 1024
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         isBlocked = !context.channel.isWritable
@@ -66,7 +68,9 @@ extension WebSocketHandler {
                     return writeCloseFrame()
                 }
             }
-            if out.count >= Self.batchSize { flush() }
+            guard out.count >= Self.batchSize else { continue }
+            // A socket says how much it holds before it is flushed, so that two parts leave in one call; TLS says it only then.
+            if sharesReads { writeOut() } else { flush() }
         }
     }
 
@@ -90,7 +94,7 @@ extension WebSocketHandler {
     func flush() {
         if !isBlocked { writeOut() }
         guard needsFlush else { return }
-        needsFlush = false
+        (needsFlush, unflushed) = (false, 0)
         context?.flush()
     }
 
@@ -125,7 +129,10 @@ extension WebSocketHandler {
 
     private func writePart() {
         if !out.hasMemory { out = local.takeOutput() }
-        if longFrame?.write(upTo: Self.batchSize - min(out.count, Self.batchSize / 2), into: &out) != false { longFrame = nil }
+        let isLast = longFrame?.write(upTo: Self.batchSize - min(out.count, Self.batchSize / 2), into: &out)
+        guard isLast != false else { return }
+        if let storage = longFrame?.takeStorage() { local.give(storage: storage) }
+        longFrame = nil
     }
 
     /// The close frame follows what was accepted for sending; nothing follows the close frame (RFC 6455 §5.5.1).

@@ -61,6 +61,8 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
     @exclusivity(unchecked) var reading: (buffer: ByteBuffer, base: UnsafeRawPointer)?
     /// Bytes read and not yet parsed, because the app does not keep up.
     @exclusivity(unchecked) var unparsed: ByteBuffer?
+    /// Where an inline handler's long frames are read to; there is one from the first of them on.
+    @exclusivity(unchecked) var longInput: LongInput?
     @exclusivity(unchecked) var isPaused = false
     /// Itself, when TCP is over and bytes are left unparsed: the pipeline keeps it no longer.
     var survivor: WebSocketHandler?
@@ -74,6 +76,8 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
     @exclusivity(unchecked) var filledBuffers = 0
     @exclusivity(unchecked) var out = FrameBuffer()
     @exclusivity(unchecked) var needsFlush = false
+    /// Bytes of long messages that an inline handler has sent since the last flush.
+    @exclusivity(unchecked) var unflushed = 0
     /// The event loop knows that there is something to write.
     @exclusivity(unchecked) var awaitsFlush = false
     @exclusivity(unchecked) var pingsInOut: [[UInt8]] = []

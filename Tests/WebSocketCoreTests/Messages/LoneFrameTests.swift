@@ -186,6 +186,42 @@ import WebSocketCore
         #expect(!isLone(whole, after(whole, MessageReader(role: .server, delivery: .chunks))))
     }
 
+    /// What a reader says of the length of the frame that begins here.
+    private func length(_ bytes: some Collection<UInt8>, _ reader: MessageReader) -> Int? {
+        Array(bytes).withUnsafeBytes { reader.lengthOfLone($0) }
+    }
+
+    @Test(arguments: [Role.client, .server]) func `the length of a frame that will be taken is known from its header`(role: Role) {
+        for size in Self.sizes {
+            let bytes = frame(.binary, size).bytes(from: other(role))
+            for end in 0...min(bytes.count, 80) {
+                let expected = end < bytes.count - size ? nil : bytes.count
+                #expect(length(bytes[..<end], MessageReader(role: role)) == expected, "\(end) of \(bytes.count) bytes")
+            }
+        }
+    }
+
+    @Test(arguments: [Role.client, .server]) func `what will not be taken has no length`(role: Role) {
+        let (sender, limits) = (other(role), MessageLimits(frame: 70_000, message: 70_000))
+        let reader = MessageReader(role: role, limits: limits, inflater: DoublingInflater())
+        let frames = [
+            WireFrame(.ping, [1]), WireFrame(.close, []), WireFrame(.continuation, [1]), WireFrame(.text, [0x61], isFinal: false),
+            WireFrame(.text, [0x61], isCompressed: true), frame(.binary, 70_001),
+        ]
+        for frame in frames { #expect(length(frame.bytes(from: sender), reader) == nil) }
+        #expect(length(frame(.binary, 70_000).bytes(from: sender), reader) != nil)
+        #expect(length(frame(.binary, 70_000).bytes(from: role), reader) == nil, "masked as it must not be")
+        #expect(length(frame(.binary, 1).bytes(from: sender), MessageReader(role: role, delivery: .chunks)) == nil)
+        var open = reader
+        var ignored = Reading()
+        open.feed(WireFrame(.text, [0x61], isFinal: false).bytes(from: sender), into: &ignored)
+        #expect(length(frame(.binary, 1).bytes(from: sender), open) == nil)
+        // More than can be counted.
+        let unlimited = MessageReader(role: role, limits: MessageLimits(frame: .max, message: .max))
+        let head: [UInt8] = [0x82, role == .server ? 0xFF : 0x7F, 0x7F] + Array(repeating: 0xFF, count: 7) + [0, 0, 0, 0]
+        #expect(length(head, unlimited) == nil)
+    }
+
     @Test(arguments: [Role.client, .server]) func `a reader that keeps bytes makes one last chunk of whatever is no lone frame`(role: Role)
     {
         let frames = [

@@ -182,4 +182,25 @@ import Testing
         let result = reading(reads, by: MessageReader(role: .server))
         if result != Reading(events: events) { Issue.record("seed \(seed): \(result.violation as Any), \(result.events.count) events") }
     }
+
+    @Test func `a message that comes in pieces is put together in spare storage, and the next one in its own`() {
+        let payload = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let bytes = WireFrame(.binary, payload).bytes()
+        var (reader, read, storage) = (MessageReader(role: .server), Reading(), [UInt8]())
+        storage.reserveCapacity(80_000)
+        let place = storage.withUnsafeBytes(\.baseAddress)
+        reader.spare = storage
+        storage = []
+        for _ in 1...2 {
+            reader.feed(bytes.prefix(20_000), into: &read)
+            #expect(reader.spare.capacity == 0)
+            reader.feed(bytes.dropFirst(20_000), into: &read)
+        }
+        #expect(read == Reading(events: [.message(.binary(payload)), .message(.binary(payload))]))
+        let places = read.events.map { event -> UnsafeRawPointer? in
+            guard case .message(.binary(let bytes)) = event else { return nil }
+            return bytes.withUnsafeBytes(\.baseAddress)
+        }
+        #expect(places.first == place && places.last != place)
+    }
 }

@@ -31,6 +31,7 @@ extension MessageReader {
         (phase, received) = (.payload, 0)
         if frame.opcode.isControl { return }
         if frame.opcode != .continuation { message.open(frame.opcode == .text ? .text : .binary, isCompressed: frame.isCompressed) }
+        if message.bytes.capacity == 0 { swap(&message.bytes, &spare) }
         message.frames += 1
     }
 }

@@ -29,4 +29,15 @@ extension MessageReader {
         unsafe bytes = UnsafeRawBufferPointer(start: base + header + count, count: available &- header &- count)
         return unsafe LoneFrame(kind: first == 0x81 ? .text : .binary, mask: mask, payload: payload)
     }
+
+    /// How many bytes the frame takes that begins with `bytes`, header and all, if ``nextLone(_:)`` will take it once they are there.
+    ///
+    /// Whoever has a place for them may keep the bytes there and read the rest behind them, instead of handing over a part.
+    /// Nil when the header is not whole or not that of such a frame, or announces more than is allowed.
+    public func lengthOfLone(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard takesLone, let (header, length) = try? unsafe FrameHeader.parse(bytes, allowsCompression: false) else { return nil }
+        guard header.isFinal, header.opcode == .text || header.opcode == .binary else { return nil }
+        guard (header.mask != nil) == (role == .server), header.payloadLength <= min(longestLone, .max - length) else { return nil }
+        return length + header.payloadLength
+    }
 }

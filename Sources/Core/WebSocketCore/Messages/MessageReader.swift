@@ -44,6 +44,8 @@ public struct MessageReader {
     var control: [UInt8] = []
     var message = PartialMessage()
     var inflation: Inflation?
+    /// Empty storage for the next message that comes in pieces: memory that was in use before is cheaper than new.
+    public var spare: [UInt8] = []
 
     /// A reader for one connection.
     ///

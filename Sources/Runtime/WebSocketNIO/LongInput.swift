@@ -1,0 +1,67 @@
+import NIOCore
+
+/// Where a connection reads to in the middle of a long frame: straight behind what has come of it, so that nothing is copied.
+///
+/// The reads after it go to a place of their own as well, and no further than a frame of the same length, for long frames come
+/// in rows. Between reads only an unfinished frame holds memory.
+///
+/// SAFETY: used on the event loop only; an allocator has to be `Sendable`.
+final class LongInput: @unchecked Sendable {
+    /// What has come of a frame, header and all, while the channel does not have it.
+    @exclusivity(unchecked) private var buffer: ByteBuffer?
+    /// How many bytes the frame takes, or those to come.
+    @exclusivity(unchecked) private var length = 0
+    /// In the middle of a frame.
+    @exclusivity(unchecked) private(set) var isOpen = false
+    /// The channel reads into a buffer from here.
+    @exclusivity(unchecked) private(set) var isLent = false
+
+    /// Shorter frames are not worth a place of their own, and a buffer holds no longer ones.
+    static let lengths = 16 * 1024...1 << 30
+    /// A peer may lie about a length: so much of it is believed, or four times what has come.
+    private static let believed = 1 << 20
+
+    /// Room for the first `count` bytes of a frame and for some of the rest.
+    static func room(for count: Int, of length: Int) -> Int { min(length, max(believed, 4 * count)) }
+
+    /// Begins a frame with the bytes in `buffer`.
+    func open(_ buffer: ByteBuffer, length: Int) { (self.buffer, self.length, isOpen) = (buffer, length, true) }
+
+    /// A buffer to read into; nil if one read is like another.
+    func lend(_ local: LoopLocal) -> ByteBuffer? {
+        guard isOpen || length > 0 else { return nil }
+        guard isOpen else {
+            isLent = true
+            let most = max(1, LoopLocal.inputCapacity / length) * length
+            return Self.limit(local.takeLongInput(Self.room(for: 0, of: most)), to: most)
+        }
+        guard var lent = buffer.take() else { return nil }
+        isLent = true
+        // A channel takes a buffer without room for one that is full.
+        if lent.writableBytes == 0 { lent.reserveCapacity(Self.room(for: lent.readableBytes, of: length)) }
+        return Self.limit(lent, to: length)
+    }
+
+    /// A lent buffer comes back; nil if the frame in it is still unfinished.
+    func takeBack(_ lent: ByteBuffer) -> ByteBuffer? {
+        isLent = false
+        if isOpen, lent.readableBytes < length {
+            buffer = lent
+            return nil
+        }
+        // A short read says that the long frames are over.
+        if !isOpen, lent.readableBytes < Self.lengths.lowerBound { length = 0 }
+        isOpen = false
+        return lent
+    }
+
+    /// Itself, with room for `length` bytes in all, if there is room for more.
+    private static func limit(_ buffer: consuming ByteBuffer, to length: Int) -> ByteBuffer {
+        guard buffer.capacity > length else { return buffer }
+        let written = buffer.writerIndex
+        buffer.moveWriterIndex(to: length)
+        guard var limited = buffer.getSlice(at: 0, length: length) else { return buffer }
+        limited.moveWriterIndex(to: written)
+        return limited
+    }
+}

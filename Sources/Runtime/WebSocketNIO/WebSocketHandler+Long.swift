@@ -1,0 +1,46 @@
+import NIOCore
+import WebSocketCore
+import WebSocketRuntime
+
+/// Long frames for an inline handler: read to their end into one buffer, and lent from there.
+extension WebSocketHandler {
+    /// The length of the frame that `bytes` begin, if it is worth a buffer of its own.
+    func lengthOfLong(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard sharesReads, let length = reader.lengthOfLone(bytes), LongInput.lengths.contains(length) else { return nil }
+        return length
+    }
+
+    /// Reads on behind the first bytes of a long frame.
+    func begin(_ length: Int, with bytes: inout ByteBuffer, isShared: Bool) {
+        let longInput = longInput ?? makeLongInput()
+        if !isShared, bytes.readerIndex == 0 {
+            longInput.open(bytes, length: length)
+            bytes = ByteBuffer()
+        } else {
+            var buffer = local.takeLongInput(LongInput.room(for: bytes.readableBytes, of: length))
+            buffer.writeImmutableBuffer(bytes)
+            longInput.open(buffer, length: length)
+        }
+    }
+
+    /// What was read for long frames.
+    func readLong(_ bytes: ByteBuffer, _ longInput: LongInput) {
+        guard longInput.isLent else {
+            // A channel throws away what it has borrowed if there is nothing to read after all. It reads what is said to be
+            // readable, so it does not come to that.
+            return abort(TransportError(.lost, "the link failed: what was read of a message is gone"))
+        }
+        guard var bytes = longInput.takeBack(bytes) else { return }
+        take(&bytes, isShared: false)
+        local.give(longInput: bytes)
+    }
+
+    private func makeLongInput() -> LongInput {
+        let new = LongInput()
+        longInput = new
+        // It shares reads, so its channel has taken such an allocator before.
+        let allocator = SharedReadAllocator(local: local, isPoolFull: true, longInput: new)
+        try? context?.channel.syncOptions?.setOption(.recvAllocator, value: allocator)
+        return new
+    }
+}
