@@ -84,15 +84,12 @@ extension WebSocketHandler {
 
     /// Parses a buffer that is to be given back when it `isShared`.
     private func parse(_ buffer: inout ByteBuffer, isShared: Bool) {
-        var unfinishedLength: Int?
         let rest = buffer.withUnsafeReadableBytes { bytes in
             var bytes = bytes
             do throws(ProtocolViolation) {
                 if let inline {
                     reading = bytes.baseAddress.map { (buffer, $0) }
-                    try calling { () throws(ProtocolViolation) in
-                        unfinishedLength = try hand(&bytes, to: inline.handler, inline.socket)
-                    }
+                    try calling { () throws(ProtocolViolation) in try hand(&bytes, to: inline.handler, inline.socket) }
                 } else {
                     try collect(&bytes)
                 }
@@ -104,7 +101,7 @@ extension WebSocketHandler {
         reading = nil
         guard rest > 0, !isDiscarding else { return }
         buffer.moveReaderIndex(to: buffer.writerIndex - rest)
-        if let unfinishedLength { return begin(unfinishedLength, with: &buffer, isShared: isShared) }
+        if let length = buffer.withUnsafeReadableBytes(lengthOfUnfinished) { return begin(length, with: &buffer, isShared: isShared) }
         unparsed = isShared ? ByteBuffer(bytes: buffer.readableBytesView) : buffer
         if inline != nil { pause() }
     }
@@ -140,23 +137,21 @@ extension WebSocketHandler {
 
     /// Lends the messages in the bytes to an inline handler, until the peer does not take what it sends.
     ///
-    /// The length of a long frame that the bytes left over begin, if they do.
+    /// What it leaves of them is more than the peer takes replies for, or the beginning of a long frame.
+    @inline(never)
     private func hand(
         _ bytes: inout UnsafeRawBufferPointer, to handler: any InlineHandler, _ socket: InlineSocket
-    ) throws(ProtocolViolation) -> Int? {
+    ) throws(ProtocolViolation) {
         while !isDiscarding, !isBlocked || isSendingOver {
             if let lone = reader.nextLone(&bytes) {
                 // SAFETY: nobody else looks at the bytes of a read; the channel's pool uses them again only when we have let go.
                 try lone.unmaskInPlace()
                 handler.received(lone.kind, lone.payload.bytes, on: socket)
             } else {
-                guard !bytes.isEmpty else { return nil }
-                if let length = lengthOfLong(bytes) { return length }
-                guard let event = try reader.next(&bytes) else { return nil }
+                guard !bytes.isEmpty, lengthOfUnfinished(bytes) == nil, let event = try reader.next(&bytes) else { return }
                 receive(event)
             }
         }
-        return nil
     }
 
     private func receive(_ event: MessageReader.Event) {

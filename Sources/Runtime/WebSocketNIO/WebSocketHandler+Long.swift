@@ -4,10 +4,10 @@ import WebSocketRuntime
 
 /// Long frames for an inline handler: read to their end into one buffer, and lent from there.
 extension WebSocketHandler {
-    /// The length of the frame that `bytes` begin, if it is worth a buffer of its own.
-    func lengthOfLong(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        guard sharesReads, let length = reader.lengthOfLone(bytes), LongInput.lengths.contains(length) else { return nil }
-        return length
+    /// The length of the frame that `bytes` begin and do not end, if it is worth a buffer of its own.
+    func lengthOfUnfinished(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard sharesReads, inline != nil, let length = reader.lengthOfLone(bytes) else { return nil }
+        return length > bytes.count && LongInput.lengths.contains(length) ? length : nil
     }
 
     /// Reads on behind the first bytes of a long frame.
