@@ -29,6 +29,34 @@ extension SocketTests {
             }
         }
 
+        @Test func `over TLS a client that reads nothing is dropped, and nobody else waits for it`() async throws {
+            let certificates = try TestCertificates.shared()
+            let identity = certificates.identity(nil)
+            let (errors, told) = AsyncStream.makeStream(of: WebSocketError.self)
+            let configuration = WebSocketServerConfiguration.with {
+                $0.tls = ServerTLSOptions(certificateChainFile: identity.certificate, privateKeyFile: identity.key)
+                ($0.slowConsumers, $0.timeouts.pingInterval) = (.disconnect(after: .milliseconds(200)), nil)
+                $0.compression = nil
+            }
+            let server = WebSocketServer(configuration: configuration) { connection, _ in
+                do throws(WebSocketError) {
+                    while true { try await connection.send(.binary([UInt8](repeating: 0, count: 1 << 20))) }
+                } catch {
+                    told.yield(error)
+                }
+            }
+            try await server.withRunning { server in
+                var trusting = WebSocketConfiguration()
+                trusting.tls = TLSOptions(trust: .file(certificates.authority))
+                let client = try await WebSocketConnection.connect(to: server.url(), configuration: trusting)
+                for await error in errors {
+                    #expect(error.code == .stalled)
+                    break
+                }
+                withExtendedLifetime(client) {}
+            }
+        }
+
         @Test func `a client that reads slowly is not one that reads nothing`() async throws {
             let size = 48 << 20
             let configuration = WebSocketServerConfiguration.with {

@@ -35,12 +35,18 @@ final class LongInput: @unchecked Sendable {
             let most = max(1, LoopLocal.inputCapacity / length) * length
             return Self.limit(local.takeLongInput(Self.room(for: 0, of: most)), to: most)
         }
-        guard var lent = buffer.take() else { return nil }
+        guard var lent = buffer.take() else {
+            isLent = false  // What was lent before never came back.
+            return nil
+        }
         isLent = true
         // A channel takes a buffer without room for one that is full.
         if lent.writableBytes == 0 { lent.reserveCapacity(Self.room(for: lent.readableBytes, of: length)) }
         return Self.limit(lent, to: length)
     }
+
+    /// What has come of the frame, to be followed by what was read elsewhere; nil if it is gone.
+    func takeHeld() -> ByteBuffer? { buffer.take() }
 
     /// A lent buffer comes back; nil if the frame in it is still unfinished.
     func takeBack(_ lent: ByteBuffer) -> ByteBuffer? {

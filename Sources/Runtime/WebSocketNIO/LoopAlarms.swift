@@ -23,6 +23,9 @@ struct LoopAlarms {
     /// A binary heap, the earliest first.
     private var heap: [Entry] = []
 
+    /// How many alarms are set.
+    var count: Int { heap.count }
+
     /// When the first alarm is due.
     var next: NIODeadline? { heap.first?.at }
 

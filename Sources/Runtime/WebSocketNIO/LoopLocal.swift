@@ -13,10 +13,10 @@ final class LoopLocal: @unchecked Sendable {
     let loop: any EventLoop
 
     @exclusivity(unchecked) private var input = ByteBuffer()
-    /// Those used last come last.
-    @exclusivity(unchecked) private var longInputs: [ByteBuffer] = []
+    /// Buffers that long frames were read into.
+    @exclusivity(unchecked) private var longInputs = Spares<ByteBuffer>()
     /// Of messages that were sent, for some to be received.
-    @exclusivity(unchecked) private var storages: [[UInt8]] = []
+    @exclusivity(unchecked) private var storages = Spares<[UInt8]>()
     /// Those written last come last, for they are let go of last.
     @exclusivity(unchecked) private var outputs: Deque<ByteBuffer> = []
     @exclusivity(unchecked) private var jobs: Deque<UnownedJob> = []
@@ -38,9 +38,6 @@ final class LoopLocal: @unchecked Sendable {
 
     /// The most that is read at once.
     static let inputCapacity = 256 * 1024
-    /// The most memory that is kept for long frames to come, and for long messages.
-    private static let keptBytes = 8 << 20
-    private static let keptCount = 16
     /// Larger buffers are given up after use.
     private static let outputCapacity = 256 * 1024
     /// How many buffers wait to be written into: the socket may be slow to let go of one.
@@ -60,32 +57,24 @@ final class LoopLocal: @unchecked Sendable {
     /// An empty buffer for a frame of at least so many bytes.
     func takeLongInput(_ length: Int) -> ByteBuffer {
         let capacity = max(length, Self.inputCapacity)
-        for index in longInputs.indices.reversed() where (capacity...4 * capacity).contains(longInputs[index].storageCapacity) {
-            if longInputs[index].modifyIfUniquelyOwned({ $0.clear() }) != nil { return longInputs.remove(at: index) }
-        }
-        return ByteBufferAllocator().buffer(capacity: capacity)
+        let spare = longInputs.take(capacity...4 * capacity) { $0.modifyIfUniquelyOwned { $0.clear() } != nil }
+        return spare ?? ByteBufferAllocator().buffer(capacity: capacity)
     }
 
     /// Gives back what was taken for a long frame; once nobody else holds it, it is used again.
     func give(longInput buffer: ByteBuffer) {
-        var kept = longInputs.reduce(buffer.storageCapacity) { $0 + $1.storageCapacity }
-        while !longInputs.isEmpty, kept > Self.keptBytes || longInputs.count == Self.keptCount {
-            kept -= longInputs.removeFirst().storageCapacity
-        }
-        if kept <= Self.keptBytes { longInputs.append(buffer) }
+        // Smaller ones are asked for by nobody, such as what is left of a buffer that a frame is still read into.
+        guard buffer.storageCapacity >= Self.inputCapacity else { return }
+        longInputs.give(buffer, bytes: buffer.storageCapacity)
     }
 
     /// Empty storage for a message of so many bytes, if there is some that fits.
-    func takeStorage(_ length: Int) -> [UInt8] {
-        guard let index = storages.lastIndex(where: { (length...2 * length).contains($0.capacity) }) else { return [] }
-        return storages.remove(at: index)
-    }
+    func takeStorage(_ length: Int) -> [UInt8] { storages.take(length...2 * length) ?? [] }
 
     /// Gives storage for another message.
     func give(storage: consuming [UInt8]) {
-        var kept = storages.reduce(storage.capacity) { $0 + $1.capacity }
-        while !storages.isEmpty, kept > Self.keptBytes || storages.count == Self.keptCount { kept -= storages.removeFirst().capacity }
-        if kept <= Self.keptBytes { storages.append(storage) }
+        let capacity = storage.capacity
+        storages.give(storage, bytes: capacity)
     }
 
     /// An empty buffer to write into; on another thread a new one.
@@ -122,7 +111,11 @@ final class LoopLocal: @unchecked Sendable {
         let task = loop.assumeIsolated().scheduleTask(deadline: next) {
             self.timer = nil
             let now = NIODeadline.now()
-            while let owner = self.alarms.takeDue(by: now) { owner.alarmRang() }
+            // No more than there are: one that is set anew for a time gone by has to wait, and the loop goes on.
+            for _ in 0..<self.alarms.count {
+                guard let owner = self.alarms.takeDue(by: now) else { break }
+                owner.alarmRang()
+            }
             self.setTimer()
         }
         timer = (next, task)

@@ -188,6 +188,8 @@ package final class WebSocketChannel: BatchTransport {
         }
     }
 
+    package func probe() { perform { $0.probe() } }
+
     package func close(_ frame: CloseFrame) async -> CloseRecord {
         if let closeRecord { return closeRecord }
         perform { $0.close(frame) }

@@ -5,9 +5,9 @@ import WebSocketRuntime
 
 extension WebSocketHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isDiscarding else { return }
-        isInTurn = true  // Until the read is complete.
         var bytes = unwrapInboundIn(data)
+        guard !isDiscarding else { return sharesReads ? local.give(input: bytes) : () }
+        isInTurn = true  // Until the read is complete.
         if let longInput, longInput.isLent || longInput.isOpen {
             readLong(bytes, longInput)
         } else {

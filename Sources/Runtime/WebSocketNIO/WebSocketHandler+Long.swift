@@ -25,14 +25,20 @@ extension WebSocketHandler {
 
     /// What was read for long frames.
     func readLong(_ bytes: ByteBuffer, _ longInput: LongInput) {
-        guard longInput.isLent else {
+        var bytes = bytes
+        if !longInput.isLent {
             // A channel throws away what it has borrowed if there is nothing to read after all. It reads what is said to be
             // readable, so it does not come to that.
-            return abort(TransportError(.lost, "the link failed: what was read of a message is gone"))
+            guard var held = longInput.takeHeld() else {
+                return abort(TransportError(.lost, "the link failed: what was read of a message is gone"))
+            }
+            // A client's channel may read once more into the buffer that the handshake came in.
+            held.writeImmutableBuffer(bytes)
+            bytes = held
         }
-        guard var bytes = longInput.takeBack(bytes) else { return }
-        take(&bytes, isShared: false)
-        local.give(longInput: bytes)
+        guard var whole = longInput.takeBack(bytes) else { return }
+        take(&whole, isShared: false)
+        local.give(longInput: whole)
     }
 
     private func makeLongInput() -> LongInput {

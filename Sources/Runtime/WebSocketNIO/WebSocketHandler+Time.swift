@@ -12,6 +12,13 @@ extension WebSocketHandler {
         flush()
     }
 
+    /// Somebody doubts that the peer lives.
+    func probe() {
+        guard context != nil, !closing.isClosing else { return }
+        feedHeartbeat(.probe)
+        flush()
+    }
+
     func feedHeartbeat(_ input: Heartbeat.Input) {
         noteActivity()
         heartbeat.handle(input, at: now, into: &heartbeatEffects)
@@ -22,7 +29,8 @@ extension WebSocketHandler {
     func alarmRang() {
         alarm = nil
         let now = now
-        if let stalledUntil, now >= stalledUntil {
+        if let due = stalledUntil, now >= due {
+            stalledUntil = nil  // Over TLS the end takes a while, and the same alarm would ring for ever.
             abort(TransportError(.stalled, "the peer took nothing of what we send, for too long"))
         }
         if let untold, now >= untold.until { tellViolation() }

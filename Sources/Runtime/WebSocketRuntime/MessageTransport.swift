@@ -53,6 +53,9 @@ public protocol MessageTransport: AnyObject, Sendable {
     /// Sends a ping and waits for its pong. Returns the round trip time.
     func ping(timeout: Duration) async throws(TransportError) -> Duration
 
+    /// Asks the peer at once whether it lives, for there is a reason to doubt it: silence for the time of a pong fails the connection.
+    func probe()
+
     /// Performs the close handshake, after what was accepted for sending; returns when the outcome is known.
     func close(_ frame: CloseFrame) async -> CloseRecord
 

@@ -29,6 +29,8 @@ public struct TransportError: Error, Sendable {
         public static let unresponsive = Code(description: "unresponsive")
         /// The peer stopped reading for longer than allowed.
         public static let stalled = Code(description: "stalled")
+        /// The app's provider gave no credential.
+        public static let noCredential = Code(description: "noCredential")
         /// The waiting task was cancelled; the connection lives on.
         public static let cancelled = Code(description: "cancelled")
         /// The URL is not that of a WebSocket.

@@ -40,7 +40,13 @@ extension WebSocketServer {
     /// What becomes of the connections that open on one event loop.
     private func welcome(_ channels: ChannelRegistry, _ arrivals: Arrivals) -> OnOpen {
         // A handshake may be done just after the shutdown has begun: its client hears of it, too.
-        if case .task = handler { return { if !arrivals.add($0, $1, $2) { $0.sayGoodbye(.shutdown) } } }
+        if case .task = handler {
+            return { socket, request, peer in
+                if arrivals.add(socket, request, peer) { return }
+                socket.sayGoodbye(.shutdown)
+                socket.whenEnded { withExtendedLifetime(socket) {} }
+            }
+        }
         return { socket, _, _ in
             // There is no task to keep it: the registry does.
             if !channels.open(socket) { socket.sayGoodbye(.shutdown) }
@@ -87,6 +93,7 @@ extension WebSocketServer {
             busy
         }
         (options.headLimit, options.handshakeTimeout) = (configuration.limits.head, configuration.timeouts.handshake)
+        options.isSecure = configuration.tls != nil
         return options
     }
 }

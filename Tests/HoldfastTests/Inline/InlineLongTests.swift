@@ -96,6 +96,30 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
+        @Test(arguments: [10, 300, 1500]) func `a long message may begin in the read that ends a client's handshake`(early: Int)
+            async throws
+        {
+            let frame = WireFrame(.binary, (0..<100_000).map { UInt8(truncatingIfNeeded: $0) })
+            let bytes = frame.bytes(to: .client)
+            try await withScriptedServer { peer in
+                try await peer.acceptUpgrade(then: Array(bytes.prefix(early)))
+                #expect(try await peer.readFrame() == .text("go on"))
+                try await peer.send(Array(bytes.dropFirst(early)))
+                try await peer.answerClose(to: .client)
+            } client: { url in
+                let connection = try await InlineConnection.connect(to: url) { [log] in LoggedHandler.sink(log) }
+                await log.expect(.opened)
+                connection.run { $0.send(.text("go on")) }
+                let event = await log.next()
+                // Not in the expectation, which would print it all.
+                let isWhole = event == .received(.binary(frame.payload))
+                #expect(isWhole)
+                connection.run { $0.close() }
+                _ = await connection.ended()
+            }
+            #expect(log.faults == [])
+        }
+
         @Test func `a long text that is none is a violation`() async throws {
             try await server({ .sink($0) }).withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)

@@ -12,6 +12,7 @@ final class MemoryLink {
         case close(Role, CloseFrame)
         case abort(Role)
         case ping(Role, Duration, Outcome<Result<Duration, TransportError>>)
+        case probe(Role)
         case stall, resume, cut
         case alarm
         /// The transport of this end is gone: nobody will ask for anything.
@@ -50,6 +51,7 @@ final class MemoryLink {
         case .close(let role, let frame): feedClosing(role, .close(frame))
         case .abort(let role): lose(role, .dropped)
         case .ping(let role, let patience, let pong): ping(role, patience, pong)
+        case .probe(let role): feedHeartbeat(role, .probe)
         case .stall: isStalled = true
         case .resume: isStalled = false
         case .cut: for role in [Role.client, .server] { feedClosing(role, .transportEnded) }

@@ -96,6 +96,9 @@ public final class MemoryTransport: MessageTransport {
         return try result.get()
     }
 
+    /// Asks the peer at once whether it lives; silence for the time of a pong, on the pair's clock, fails the connection.
+    public func probe() { post.yield(.probe(role)) }
+
     /// Performs the close handshake, after what was accepted for sending; returns when the outcome is known.
     ///
     /// If the task is cancelled the link is dropped at once.
