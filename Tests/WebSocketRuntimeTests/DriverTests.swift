@@ -5,7 +5,7 @@ import Testing
 import WebSocketRuntime
 
 @Suite(.timeLimit(.minutes(1))) struct DriverTests {
-    static let loss = Loss(isRetryable: true)
+    static let loss = Loss(.lost)
 
     @Test func `the driver wakes the machine at its deadline`() async {
         let clock = ManualClock()
@@ -14,12 +14,12 @@ import WebSocketRuntime
         var seen = effects.makeAsyncIterator()
 
         await driver.handle(.start)
-        #expect(await seen.next() == .connect(attempt: 1, generation: 1))
-        #expect(await seen.next() == .report(.connecting(attempt: 1)))
+        #expect(await seen.next() == .connect(Reconnector.Attempt(number: 1, generation: 1)))
+        #expect(await seen.next() == .report(.connecting(Reconnector.Attempt(number: 1, generation: 1))))
         await driver.handle(.lost(generation: 1, Self.loss))
         _ = await seen.next()
         clock.advance(by: await clock.nextSleep())
-        #expect(await seen.next() == .connect(attempt: 2, generation: 2))
+        #expect(await seen.next() == .connect(Reconnector.Attempt(number: 2, generation: 2)))
     }
 
     @Test func `an earlier deadline takes the place of the alarm, a later one does not`() async {

@@ -22,7 +22,7 @@ if [ "${1:-}" = --canary ]; then
     CORE=$(mktemp -d)
     trap 'rm -rf "$CORE"' EXIT
     cp -r Sources/Core/. "$CORE"
-    cat "$PWD/scripts/apple-check/canary.swift" >> "$CORE/SessionCore/Loss.swift"
+    cat "$PWD/scripts/apple-check/canary.swift" >> "$CORE/SessionCore/Reconnect/Loss.swift"
 fi
 
 # The settings of Core targets in Package.swift.

@@ -28,14 +28,12 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
 
     /// Whether trying again may help without anybody changing anything.
     ///
-    /// Retried: no route, no answer, a link that broke, statuses 408, 425, 429 and 5xx (without 501 and 505), and the
-    /// close codes that `Loss` says may be. All others say that the same would happen again.
+    /// As `LossTable.standard` has it; a cancelled wait, and a send on what is closed, are nothing to repeat.
     public var isRetryable: Bool {
         switch code {
-        case .unresolved, .unreachable, .timedOut, .lost, .unresponsive, .stalled: true
-        case .refused: [408, 425, 429].contains(httpStatus) || (500...599 ~= httpStatus ?? 0 && ![501, 505].contains(httpStatus))
-        case .closed: closeRecord.map { Loss(code: $0.code).isRetryable } ?? false
-        default: false
+        case .cancelled, .noCredential: false
+        case .closed where closeRecord == nil: false
+        default: LossTable.standard[LossCause(transport)] == .retry
         }
     }
 

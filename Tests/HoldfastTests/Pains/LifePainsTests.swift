@@ -29,7 +29,7 @@ extension SocketTests {
                 case .refuses, .answersGarbage, .opensAndBreaksRules: _ = await peer.readToEnd()
                 }
             } client: { url in
-                let socket = WebSocket(url, reconnect: ReconnectPolicy(maximumAttempts: 0))
+                let socket = WebSocket(url) { $0.reconnect.maximumAttempts = 0 }
                 var closed: [WebSocketError?] = []
                 for await event in socket.events {
                     #expect(closed.isEmpty, "nothing comes after closed")

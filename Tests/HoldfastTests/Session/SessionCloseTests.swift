@@ -149,7 +149,7 @@ import Testing
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let (client, peer) = MemoryTransport.pair()
         let handed = NIOLockedValueBox<MemoryTransport?>(client)
-        var socket: WebSocket? = WebSocket(clock: ManualClock()) { () async throws(WebSocketError) in
+        var socket: WebSocket? = WebSocket(clock: ManualClock()) { _ async throws(WebSocketError) in
             begin.yield()
             await Task { for await _ in gate {} }.value  // Pays no heed to cancellation.
             return WebSocketConnection(handed.withLockedValue { $0.take() } ?? MemoryTransport.pair().client)

@@ -13,13 +13,19 @@ struct Stage: Sendable {
     let socket: WebSocket
     let attempts = AttemptCount()
 
-    init(_ policy: ReconnectPolicy = Self.policy, configuration: WebSocketConfiguration = WebSocketConfiguration()) {
+    init(
+        _ policy: ReconnectPolicy = Self.policy, configuration: WebSocketConfiguration = WebSocketConfiguration(),
+        _ configure: (inout WebSocketOptions) -> Void = { _ in }
+    ) {
         let server = MemoryServer(configuration: configuration)
         self.server = server
-        socket = WebSocket(reconnect: policy, seed: 1, clock: clock) { [attempts] () async throws(WebSocketError) in
+        var options = WebSocketOptions()
+        options.reconnect = policy
+        configure(&options)
+        socket = WebSocket(options, seed: 1, clock: clock) { [attempts] attempt async throws(WebSocketError) in
             attempts.begin()
             defer { attempts.end() }
-            return try await server.connect()
+            return try await server.connect(attempt)
         }
     }
 
@@ -36,6 +42,17 @@ struct Stage: Sendable {
         while pause > Self.policy.backoff.cap { pause = await clock.nextSleep() }
         clock.advance(by: pause)
         return pause
+    }
+
+    /// Waits until somebody sleeps for so long, and lets that pass.
+    func pause(of duration: Duration) async {
+        while !Task.isCancelled, await clock.nextSleep() != duration {}
+        clock.advance(by: duration)
+    }
+
+    /// Waits until the socket is in such a state.
+    func state(_ isWanted: (WebSocketState) -> Bool) async {
+        for await state in socket.states where isWanted(state) { return }
     }
 
     func story() -> Story { Story(events: socket.events.makeAsyncIterator()) }

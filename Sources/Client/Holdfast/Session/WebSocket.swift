@@ -1,3 +1,4 @@
+import MachineCore
 public import SessionCore
 public import WebSocketCore
 import WebSocketRuntime
@@ -5,51 +6,72 @@ import WebSocketRuntime
 /// The WebSocket that survives: it outlives its connections.
 ///
 /// ```swift
-/// let socket = WebSocket("wss://example.com/feed")
+/// let socket = WebSocket("wss://example.com/feed") { options in
+///     options.credentials = .bearer { Credential(try await tokens.fresh()) }
+/// }
 /// for await event in socket.events {
 ///     if case .message(let message) = event { show(message) }
 /// }
 /// ```
 ///
 /// It connects when it is made and connects again whenever that may help, after a delay that grows and is drawn by chance
-/// (see `ReconnectPolicy`). It ends when ``close(code:reason:)`` is called, when the peer closes with 1000, when trying again
-/// cannot help (a bad URL, a status such as 403), or when the last reference to it is gone.
+/// (see `ReconnectPolicy`; `LossTable` says what may help). It ends when ``close(code:reason:)`` is called, when the peer closes with
+/// 1000, when trying again cannot help (a bad URL, a status such as 403), or when the last reference to it is gone.
 public final class WebSocket: Sendable {
-    let session: Session
+    let session: LiveSession
     private let run: Task<Void, Never>
 
     /// Starts to connect.
     ///
     /// - Parameters:
     ///   - url: `ws://host:port/path?query` or `wss://…`; a bad one is told by ``WebSocketEvent/closed(_:)``.
-    ///   - configuration: What every connection obeys.
-    ///   - reconnect: When to connect again, and when to give up.
-    public convenience init(
-        _ url: String, configuration: WebSocketConfiguration = WebSocketConfiguration(), reconnect: ReconnectPolicy = ReconnectPolicy()
-    ) {
-        self.init(reconnect: reconnect, clock: ContinuousClock()) { () async throws(WebSocketError) in
-            try await WebSocketConnection.connect(to: url, configuration: configuration)
+    ///   - configure: Changes what is to be other than the defaults.
+    public convenience init(_ url: String, _ configure: (inout WebSocketOptions) -> Void = { _ in }) {
+        var options = WebSocketOptions()
+        configure(&options)
+        self.init(options, clock: ContinuousClock()) { [options] (attempt) async throws(WebSocketError) in
+            try await options.connect(attempt, to: url)
         }
     }
 
     /// Starts to connect by other means: in a test over memory, or over a transport of your own.
     ///
     /// - Parameters:
-    ///   - reconnect: When to connect again, and when to give up.
+    ///   - options: What the session obeys; what concerns a single connection is left to `connect`.
     ///   - seed: Where the jitter starts; by default another for each.
     ///   - clock: What the delays are measured with.
-    ///   - connect: Opens one connection; called again for each attempt, never twice at once.
+    ///   - connect: Opens one connection; called again for each attempt, and twice at once only while one connection takes over
+    ///     from another.
     public init<C: Clock>(
-        reconnect: ReconnectPolicy = ReconnectPolicy(), seed: UInt64 = .random(in: .min ... .max), clock: C,
-        connect: @escaping @Sendable () async throws(WebSocketError) -> WebSocketConnection
+        _ options: WebSocketOptions = WebSocketOptions(), seed: UInt64 = .random(in: .min ... .max), clock: C,
+        connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
     ) where C.Duration == Duration {
-        let session = Session(connect: connect) { try await clock.sleep(for: $0) }
-        self.session = session
+        let live = LiveSession(connect: connect, provider: options.credentials?.fetch) { try await clock.sleep(for: $0) }
+        let session = Session(
+            policy: options.policy, endpoints: 1 + options.alternatives.count, hasCredentials: options.credentials != nil, seed: seed)
+        self.session = live
         // SAFETY: owned by this object and cancelled with it.
-        run = Task { await session.run(Reconnector(policy: reconnect, seed: seed), clock: clock) }
+        run = Task { await live.run(session, clock: clock) }
     }
 
     deinit { run.cancel() }
+
+    /// What it is doing now.
+    public var state: WebSocketState { session.latest.state }
+
+    /// What it is doing, from now on, for any number of consumers; the sequence keeps the socket alive.
+    public var states: WebSocketStates { WebSocketStates(socket: self) }
+
+    /// Says that the app came or went.
+    ///
+    /// What follows is in `BackgroundPolicy`: by default the connection is closed with 1001 a moment after the app left the foreground,
+    /// and another one is opened at once when it is back.
+    public func tell(_ life: AppLife.Input) async { await session.note(.life(life)) }
+
+    /// Says that the network changed.
+    ///
+    /// A connection is then asked at once whether it lives. Without a network nothing is tried; when it is back, the wait is cut short.
+    public func tell(_ path: PathWatch.Input) async { await session.note(.path(path)) }
 
     /// What happens, in order, ending after ``WebSocketEvent/closed(_:)``; for one consumer.
     ///

@@ -28,10 +28,11 @@ public final class MemoryServer: Sendable {
 
     /// Opens a connection as a client, once the test has answered the attempt.
     ///
+    /// - Parameter request: What the test sees as ``Attempt/request``.
     /// - Throws: What the attempt is refused with; `TransportError.Code.cancelled` if the task is cancelled.
-    public func connect() async throws(WebSocketError) -> WebSocketConnection {
+    public func connect(_ request: WebSocketAttempt = WebSocketAttempt()) async throws(WebSocketError) -> WebSocketConnection {
         let answer = Outcome<Result<MemoryTransport, TransportError>>()
-        announce.yield(Attempt(answer, pair))
+        announce.yield(Attempt(request, answer, pair))
         let result = await withTaskCancellationHandler {
             await answer.wait()
         } onCancel: {
@@ -50,14 +51,16 @@ public final class MemoryServer: Sendable {
 
     /// Somebody who connects, and waits for an answer; refused if it is released without one.
     public final class Attempt: Sendable {
+        /// Which attempt it is, where to, and with which credential.
+        public let request: WebSocketAttempt
         private let answer: Outcome<Result<MemoryTransport, TransportError>>
         private let pair: @Sendable (Agreement) -> (client: MemoryTransport, server: MemoryTransport)
 
         init(
-            _ answer: Outcome<Result<MemoryTransport, TransportError>>,
+            _ request: WebSocketAttempt, _ answer: Outcome<Result<MemoryTransport, TransportError>>,
             _ pair: @escaping @Sendable (Agreement) -> (client: MemoryTransport, server: MemoryTransport)
         ) {
-            (self.answer, self.pair) = (answer, pair)
+            (self.request, self.answer, self.pair) = (request, answer, pair)
         }
 
         deinit { refuse(TransportError(.unreachable, "nobody answered")) }

@@ -9,7 +9,7 @@ enum Link: Sendable {
     static func open(
         _ url: WebSocketURL, _ configuration: WebSocketConfiguration, isReconnecting: Bool, console: Console
     ) async throws(WebSocketError) -> Link {
-        if isReconnecting { return .surviving(WebSocket(url.string, configuration: configuration), LatestConnection()) }
+        if isReconnecting { return .surviving(WebSocket(url.string) { $0.connection = configuration }, LatestConnection()) }
         let connection = try await WebSocketConnection.connect(to: url.string, configuration: configuration)
         await console.note(connection, to: url)
         return .single(connection)

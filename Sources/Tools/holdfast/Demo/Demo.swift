@@ -33,8 +33,10 @@ struct Demo: Sendable {
     }
 
     private func exchange(over link: FaultyLink) async {
-        let policy = ReconnectPolicy(backoff: Backoff(base: .milliseconds(400), cap: .seconds(2), jitter: .equal), stableAfter: .seconds(1))
-        let socket = WebSocket("ws://127.0.0.1:\(link.port)/", reconnect: policy)
+        let socket = WebSocket("ws://127.0.0.1:\(link.port)/") { options in
+            options.reconnect.backoff = Backoff(base: .milliseconds(400), cap: .seconds(2), jitter: .equal)
+            (options.reconnect.stableAfter, options.reconnect.spacing) = (.seconds(1), .milliseconds(200))
+        }
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {
                 await follow(socket, link)

@@ -26,7 +26,8 @@ import Testing
     @Test(
         arguments: [
             (.full, .milliseconds(100), .seconds(4)), (.equal, .seconds(2), .seconds(4)),
-            (.proportional(0.25), .seconds(3), .seconds(5)), (.proportional(0), .seconds(4), .seconds(4)),
+            (.proportional(), .milliseconds(2800), .seconds(4)), (.proportional(0.25), .seconds(3), .seconds(4)),
+            (.proportional(0), .seconds(4), .seconds(4)), (.proportional(1), .milliseconds(100), .seconds(4)),
         ] as [(Backoff.Jitter, Duration, Duration)])
     func `every wait lies in its bounds and fills them`(jitter: Backoff.Jitter, low: Duration, high: Duration) throws {
         var random = SeededGenerator(seed: 42)
@@ -37,6 +38,21 @@ import Testing
         #expect(least <= low + (high - low) * 0.01 && most >= high + (low - high) * 0.01)
     }
 
+    /// The peers' pain "XOR for power in a backoff": swift-graphql.
+    @Test func `the ceiling is the base times a power of two`() {
+        let backoff = Backoff(base: .milliseconds(1), cap: .seconds(1 << 40))
+        for attempt in 1...40 { #expect(backoff.ceiling(attempt: attempt) == .milliseconds(1 << (attempt - 1))) }
+    }
+
+    @Test func `at the cap a crowd is still spread, whatever the jitter`() {
+        var random = SeededGenerator(seed: 5)
+        for jitter in [.full, .equal, .proportional()] as [Backoff.Jitter] {
+            let delays = Set((0..<100).map { _ in Backoff(jitter: jitter).delay(attempt: 20, using: &random) })
+            #expect(delays.count > 90)
+        }
+    }
+
+    /// The peers' pain "first retry after 0–10 ms without jitter": Phoenix, reconnecting-websocket.
     @Test func `no wait is zero unless asked for`() {
         var random = SeededGenerator(seed: 3)
         #expect((0..<1000).allSatisfy { _ in Backoff().delay(attempt: 1, using: &random) >= .milliseconds(100) })

@@ -1,6 +1,6 @@
 /// How long to wait before connecting again: longer each time, up to a limit, and never all clients at once.
 ///
-/// The wait before attempt n is drawn below `min(base × 2ⁿ⁻¹, cap)`.
+/// The wait before attempt n is at most its ceiling, `min(base × 2ⁿ⁻¹, cap)`; the jitter takes a share of it off.
 public struct Backoff: Hashable, Sendable {
     /// How the wait is drawn, given its ceiling.
     public enum Jitter: Hashable, Sendable {
@@ -8,17 +8,19 @@ public struct Backoff: Hashable, Sendable {
         case full
         /// Anywhere in the upper half below the ceiling.
         case equal
-        /// The ceiling itself, more or less by at most this fraction of it; 0 for no chance at all.
-        case proportional(Double)
+        /// The ceiling, less at most this fraction of it; 0 for no chance at all, by default 0.3.
+        ///
+        /// Never more than the ceiling: at the cap, chance that only adds would bring all clients back at once.
+        case proportional(Double = 0.3)
     }
 
-    /// The ceiling of the first wait.
+    /// The ceiling of the first wait; by default 500 ms.
     public var base: Duration
-    /// The most that any wait can be.
+    /// The most that any wait can be; by default 30 s.
     public var cap: Duration
-    /// The least that any wait can be, unless `cap` is less.
+    /// The least that any wait can be, unless `cap` is less; by default 100 ms.
     public var minimum: Duration
-    /// How the wait is drawn.
+    /// How the wait is drawn; by default ``Jitter/full``.
     public var jitter: Jitter
 
     /// A backoff with these bounds.
@@ -38,13 +40,13 @@ public struct Backoff: Hashable, Sendable {
     /// The wait before this attempt, counted from 1.
     public func delay(attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         let ceiling = ceiling(attempt: attempt)
-        let (low, high) =
+        let low =
             switch jitter {
-            case .full: (min(minimum, ceiling), ceiling)
-            case .equal: (ceiling * 0.5, ceiling)
-            case .proportional(let fraction): (ceiling * (1 - fraction.clamped), ceiling * (1 + fraction.clamped))
+            case .full: min(minimum, ceiling)
+            case .equal: ceiling * 0.5
+            case .proportional(let fraction): ceiling * (1 - fraction.clamped)
             }
-        let drawn = low + (high - low) * Double.random(in: 0...1, using: &generator)
+        let drawn = low + (ceiling - low) * Double.random(in: 0...1, using: &generator)
         return max(.zero, min(max(drawn, minimum), cap))
     }
 }

@@ -42,11 +42,11 @@ private struct FlappingNetwork: Machine {
     private func world(seed: UInt64, longestLife: Duration) -> Simulation<Reconnector, FlappingNetwork> {
         let network = FlappingNetwork(random: SeededGenerator(seed: seed), longestLife: longestLife)
         var world = Simulation(Reconnector(policy: ReconnectPolicy(backoff: Backoff(jitter: .equal)), seed: seed), network) {
-            if case .connect(_, let generation) = $0 { generation } else { nil }
+            if case .connect(let attempt) = $0 { attempt.generation } else { nil }
         } inward: {
             switch $0 {
             case .opened(let generation): .opened(generation: generation)
-            case .failed(let generation): .lost(generation: generation, Loss(isRetryable: true, code: .abnormal))
+            case .failed(let generation): .lost(generation: generation, Loss(.lost))
             }
         }
         world.delay = .milliseconds(1)
@@ -58,7 +58,7 @@ private struct FlappingNetwork: Machine {
         var world = world(seed: seed, longestLife: .seconds(9))
         world.send(.start)
         let effects = world.run(until: Moment(.seconds(1800)))
-        let attempts = effects.near.compactMap { if case .connect(let attempt, _) = $0 { attempt } else { nil } }
+        let attempts = effects.near.compactMap { if case .connect(let attempt) = $0 { attempt.number } else { nil } }
         #expect(attempts == Array(2...attempts.count + 1), "no connection was stable, so the count never starts afresh")
         #expect(attempts.count < 140, "15 s at the least between attempts once the cap is reached")
         #expect(world.far.mostLive == 1)

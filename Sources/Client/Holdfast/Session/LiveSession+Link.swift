@@ -1,0 +1,65 @@
+import MachineCore
+import SessionCore
+import WebSocketCore
+import WebSocketRuntime
+
+/// From an attempt to the end of the connection that came of it.
+extension LiveSession {
+    /// Opens one connection, stays until it has ended, and tells the session both.
+    func open(_ attempt: Reconnector.Attempt) async {
+        let generation = attempt.generation
+        let loss = await lossOfConnection(attempt)
+        let isForgotten = links.removeValue(forKey: generation)?.isForgotten ?? true
+        if !isForgotten, let cause = loss.cause { lastCause = cause }
+        await note(.lost(generation: generation, loss.loss))
+    }
+
+    private func lossOfConnection(_ attempt: Reconnector.Attempt) async -> (loss: Loss, cause: WebSocketError?) {
+        await roomInBacklog()
+        do throws(WebSocketError) {
+            if Task.isCancelled || isStopping { throw WebSocketError(TransportError(.cancelled, "the attempt was given up")) }
+            let request = WebSocketAttempt(number: attempt.number, endpoint: attempt.endpoint, credential: credential)
+            let connection = try await connect(request)
+            guard let link = links[attempt.generation], !link.isForgotten, !isClosed else {
+                connection.abort()  // Nobody waits for it any more.
+                throw WebSocketError(TransportError(.cancelled, "the attempt was given up"))
+            }
+            links[attempt.generation]?.connection = connection
+            self.connection = connection
+            // Before anybody sees it: from here on it counts as open.
+            await note(.opened(generation: attempt.generation))
+            show(connection)
+            let ending = await connection.transport.ended()
+            if self.connection?.transport === connection.transport { self.connection = nil }
+            return judge(ending)
+        } catch {
+            return (Loss(error.transport), error)
+        }
+    }
+
+    private func judge(_ ending: Result<CloseRecord, TransportError>) -> (loss: Loss, cause: WebSocketError?) {
+        switch ending {
+        case .failure(let error): return (Loss(error), WebSocketError(error))
+        case .success(let record):
+            var error = TransportError(.closed, "the connection was closed with \(record.code)")
+            error.record = record
+            return (Loss(error), WebSocketError(error))
+        }
+    }
+
+    func report(_ phase: Reconnector.Phase, at now: Moment) {
+        if let state = WebSocketState(phase, at: now, cause: lastCause), !isStopping { show(state) }
+        switch phase {
+        case .waiting(let until, let attempt):
+            guard let lastCause, !isStopping else { return }
+            add(.reconnecting(attempt: attempt, delay: until - now, cause: lastCause))
+        case .stopped(let reason): end(with: isPeaceful(reason) ? nil : lastCause)
+        case .idle, .connecting, .connected, .handingOver, .held: break
+        }
+    }
+
+    private func isPeaceful(_ reason: Reconnector.StopReason) -> Bool {
+        if case .asked = reason { return true }
+        return isStopping || lastCause?.closeRecord.map { $0.isClean && ($0.code == .normal || $0.closedFirst == .local) } ?? false
+    }
+}

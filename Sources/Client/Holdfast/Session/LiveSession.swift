@@ -1,0 +1,225 @@
+import MachineCore
+import NIOConcurrencyHelpers
+import SessionCore
+import WebSocketCore
+import WebSocketRuntime
+
+/// Runs a `Session` and keeps the order of what happened: the shell around the rules of a ``WebSocket``.
+actor LiveSession {
+    /// What the consumer has yet to see: an event, or a connection whose messages come next.
+    enum Source {
+        case event(WebSocketEvent)
+        case connection(WebSocketConnection)
+    }
+    /// An attempt, and the connection that came of it.
+    struct Link {
+        let task: Task<Void, Never>
+        var connection: WebSocketConnection?
+        /// The session has ordered its end: what becomes of it is no news.
+        var isForgotten = false
+    }
+    private typealias Farewell = (code: CloseCode, reason: String)
+    private static let background: Farewell = (.goingAway, "")
+    private static let handedOver: Farewell = (.normal, "a newer connection has taken over")
+    /// Connections that are lost and not yet read to their end, before no further one is opened.
+    static let backlogLimit = 8
+
+    let connect: @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
+    let provider: CredentialProvider.Fetch?
+    private let sleep: @Sendable (Duration) async throws -> Void
+    let changes = Changes()
+    /// The state, and how many there were before it.
+    private let observed = NIOLockedValueBox((state: WebSocketState.disconnected, version: UInt64(0)))
+    private var sources: [Source] = []
+    var links: [UInt64: Link] = [:]
+    /// The newest connection.
+    var connection: WebSocketConnection?
+    var lastCause: WebSocketError?
+    var credential: Credential?
+    private var fetch: Task<Void, Never>?
+    private var tell: (@Sendable (Session.Input) async -> Void)?
+    /// What happened before it ran.
+    private var early: [Session.Input] = []
+    private var farewell: Farewell = (.normal, "")
+    private(set) var isStopping = false
+    private(set) var isClosed = false
+
+    init(
+        connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection,
+        provider: CredentialProvider.Fetch?, sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        (self.connect, self.provider, self.sleep) = (connect, provider, sleep)
+    }
+
+    nonisolated var latest: (state: WebSocketState, version: UInt64) { observed.withLockedValue(\.self) }
+
+    /// Runs until closed or cancelled.
+    func run<C: Clock>(_ session: Session, clock: C) async where C.Duration == Duration {
+        let (orders, continuation) = AsyncStream.makeStream(of: (Session.Effect, Moment).self)
+        let driver = Driver(session, clock: clock) { continuation.yield(($0, $1)) }
+        tell = { await driver.handle($0) }
+        for input in early { await driver.handle(input) }
+        await driver.handle(isStopping ? .close : .start)
+        for await (effect, moment) in orders {
+            perform(effect, at: moment)
+            if isClosed { break }
+        }
+        fetch?.cancel()
+        for link in links.values {
+            link.task.cancel()
+            link.connection?.abort()
+        }
+        end(with: nil)
+    }
+
+    /// Passes on what happened outside.
+    func note(_ input: Session.Input) async {
+        if let tell { await tell(input) } else { early.append(input) }
+    }
+
+    /// Closes for good.
+    func close(code: CloseCode, reason: String) async {
+        isStopping = true
+        farewell = (code, reason)
+        if !isClosed { show(.closing) }
+        if let connection { await connection.close(code: code, reason: reason) }
+        await tell?(.close)
+    }
+
+    private func perform(_ effect: Session.Effect, at now: Moment) {
+        switch effect {
+        case .connect(let attempt):
+            // SAFETY: kept in `links`, cancelled on the order to disconnect and at the end of `run`.
+            links[attempt.generation] = Link(task: Task { await self.open(attempt) })
+        case .disconnect(let generation, let farewell): part(with: generation, farewell == .asked ? self.farewell : Self.background)
+        case .retire(let generation): part(with: generation, Self.handedOver)
+        case .probe(let generation): links[generation]?.connection?.transport.probe()
+        case .abandon: for generation in links.keys { abandon(generation) }
+        case .fetchCredential(let number): fetchCredential(number)
+        case .cancelFetch: fetch?.cancel()
+        case .report(let phase): report(phase, at: now)
+        }
+    }
+
+    private func part(with generation: UInt64, _ farewell: Farewell) {
+        guard let link = links[generation] else { return }
+        links[generation]?.isForgotten = true
+        guard let connection = link.connection else { return link.task.cancel() }
+        if self.connection?.transport === connection.transport { self.connection = nil }
+        // SAFETY: ends with the close handshake, which has a deadline, or with the connection.
+        Task { await connection.close(code: farewell.code, reason: farewell.reason) }
+    }
+
+    private func abandon(_ generation: UInt64) {
+        links[generation]?.isForgotten = true
+        links[generation]?.task.cancel()
+        links[generation]?.connection?.abort()
+    }
+
+    private func fetchCredential(_ number: UInt64) {
+        guard let provider else { return }
+        fetch?.cancel()
+        // SAFETY: kept in `fetch`, cancelled by the next one, on order, and at the end of `run`.
+        fetch = Task {
+            do {
+                let credential = try await provider()
+                if Task.isCancelled { return }
+                self.credential = credential
+                await note(.credentialProvided(fetch: number, expiresIn: credential.expiresIn))
+            } catch {
+                if Task.isCancelled { return }
+                let isRetryable = (error as? CredentialUnavailable)?.isRetryable ?? true
+                lastCause = WebSocketError(TransportError(.noCredential, "the provider of credentials failed", underlying: error))
+                await note(.credentialFailed(fetch: number, isRetryable: isRetryable))
+            }
+        }
+    }
+
+    // MARK: - What is to be seen
+
+    /// Waits for what the consumer is to see next; nil after the end, or when cancelled.
+    ///
+    /// A connection stays first until it is ``drained(_:)``.
+    func nextSource() async -> Source? {
+        while true {
+            let version = changes.version
+            switch sources.first {
+            case .event:
+                defer { changes.announce() }
+                return sources.removeFirst()
+            case let source?: return source
+            case nil: if isClosed || Task.isCancelled { return nil }
+            }
+            await changes.next(after: version)
+        }
+    }
+
+    /// All messages of a connection were taken.
+    func drained(_ connection: WebSocketConnection) {
+        guard case .connection(let first) = sources.first, first.transport === connection.transport else { return }
+        sources.removeFirst()
+        changes.announce()
+    }
+
+    func show(_ connection: WebSocketConnection) {
+        sources += [.event(.opened(connection)), .connection(connection)]
+        changes.announce()
+    }
+
+    /// Waits until not too many connections wait to be read.
+    func roomInBacklog() async {
+        while true {
+            let version = changes.version
+            let backlog = sources.count { if case .connection = $0 { true } else { false } }
+            if backlog < Self.backlogLimit || Task.isCancelled { return }
+            await changes.next(after: version)
+        }
+    }
+
+    func show(_ state: WebSocketState) {
+        observed.withLockedValue { $0 = (state, $0.version + 1) }
+        changes.announce()
+    }
+
+    /// Of attempts that failed in a row only the news of the last is kept: a consumer that stays away costs nothing.
+    func add(_ event: WebSocketEvent) {
+        if case .reconnecting = event, case .event(.reconnecting) = sources.last { sources.removeLast() }
+        sources.append(.event(event))
+        changes.announce()
+    }
+
+    func end(with error: WebSocketError?) {
+        guard !isClosed else { return }
+        isClosed = true
+        show(.closed(error))
+        add(.closed(error))
+    }
+
+    // MARK: - Sending
+
+    /// The present connection; waits for one while there is none.
+    func connection(within timeout: Duration) async throws(WebSocketError) -> WebSocketConnection {
+        if let usable { return usable }
+        let isOver = NIOLockedValueBox(false)
+        // SAFETY: ends with this function.
+        let limit = Task { [sleep, changes] in
+            guard (try? await sleep(timeout)) != nil else { return }
+            isOver.withLockedValue { $0 = true }
+            changes.announce()
+        }
+        defer { limit.cancel() }
+        while true {
+            let version = changes.version
+            if let usable { return usable }
+            if isClosed || isStopping { throw WebSocketError(TransportError(.closed, "the socket is closed")) }
+            if Task.isCancelled { throw WebSocketError(TransportError(.cancelled, "the wait for a connection was cancelled")) }
+            if isOver.withLockedValue(\.self) {
+                throw WebSocketError(TransportError(.timedOut, "there was no connection within \(timeout)", underlying: lastCause))
+            }
+            await changes.next(after: version)
+        }
+    }
+
+    /// The present connection, unless it has ended and its loss is about to be noticed.
+    private var usable: WebSocketConnection? { connection?.closeRecord == nil ? connection : nil }
+}

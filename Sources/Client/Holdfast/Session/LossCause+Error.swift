@@ -1,0 +1,30 @@
+import SessionCore
+import WebSocketCore
+import WebSocketRuntime
+
+extension Loss {
+    /// What an error, or a clean end, means to whoever decides whether to connect again.
+    init(_ error: TransportError) {
+        self.init(LossCause(error), retryAfter: error.response?.headers.retryAfter)
+    }
+}
+
+extension LossCause {
+    init(_ error: TransportError) {
+        self =
+            switch error.code {
+            case .refused: .refused(status: error.response?.status ?? 0)
+            case .closed: error.record.map { .closed($0.code, by: $0.closedFirst ?? .remote) } ?? .lost
+            case .unresponsive: .unresponsive
+            case .stalled: .stalled
+            case .timedOut: .timedOut
+            case .unresolved: .unresolved
+            case .unreachable: .unreachable
+            case .tls: .tls
+            case .invalidHandshake: .invalidHandshake
+            case .protocolViolation: .protocolViolation
+            case .invalidURL, .invalidConfiguration: .invalidConfiguration
+            default: .lost
+            }
+    }
+}

@@ -1,0 +1,50 @@
+public import SessionCore
+import WebSocketCore
+
+/// Everything about a ``WebSocket`` that can be chosen; the defaults suit an app.
+public struct WebSocketOptions: Sendable {
+    /// What every connection obeys.
+    public var connection = WebSocketConfiguration()
+    /// More URLs of the same service: after a failure the next one is tried.
+    public var alternatives: [String] = []
+    /// When to connect again, and when to give up; with the table of what is worth another attempt.
+    public var reconnect: ReconnectPolicy {
+        get { policy.reconnect }
+        set { policy.reconnect = newValue }
+    }
+    /// Who gives a fresh credential before every attempt; nil: none is needed.
+    public var credentials: CredentialProvider?
+    /// When the provider is asked ahead of an expiry, and how long it may take.
+    public var credentialPolicy: CredentialPolicy {
+        get { policy.credentials }
+        set { policy.credentials = newValue }
+    }
+    /// What to do while the app is in the background; see ``WebSocket/tell(_:)-(AppLife.Input)``.
+    public var background: BackgroundPolicy {
+        get { policy.background }
+        set { policy.background = newValue }
+    }
+    /// What to do about news of the network; see ``WebSocket/tell(_:)-(PathWatch.Input)``.
+    public var path: PathPolicy {
+        get { policy.path }
+        set { policy.path = newValue }
+    }
+    var policy = SessionPolicy()
+
+    /// The defaults.
+    public init() {}
+
+    /// Opens one connection as an attempt asks.
+    func connect(_ attempt: WebSocketAttempt, to url: String) async throws(WebSocketError) -> WebSocketConnection {
+        var (url, configuration) = (attempt.endpoint == 0 ? url : alternatives[attempt.endpoint - 1], connection)
+        if let credential = attempt.credential, let placement = credentials?.placement {
+            do throws(HandshakeFailure) {
+                try placement.place(
+                    credential.secret, url: &url, headers: &configuration.headers, subprotocols: &configuration.subprotocols)
+            } catch {
+                throw WebSocketError(TransportError(.invalidConfiguration, error.detail, underlying: error))
+            }
+        }
+        return try await WebSocketConnection.connect(to: url, configuration: configuration)
+    }
+}

@@ -1,0 +1,85 @@
+import WebSocketCore
+
+/// Which losses are worth another attempt: the one place where transient and fatal are told apart.
+///
+/// | Cause | Verdict of ``standard`` |
+/// |---|---|
+/// | status 401 | refresh credentials |
+/// | status 408, 425, 429, 500 to 599 but 501 and 505 | retry |
+/// | any other status, such as 301, 403, 404, 410, 501 | final |
+/// | closed by the peer with 1000 | final |
+/// | 1001, 1005, 1006, 1011, 1012, 1013, 1014, 3008 | retry |
+/// | 1002, 1003, 1007, 1009, 1010, 1015, 3003 | final |
+/// | 1008, 3000 | refresh credentials |
+/// | 4000 to 4999, the application's own | final |
+/// | any other code, which nobody has assigned | retry |
+/// | closed by this side, whatever the code | final |
+/// | lost, unresponsive, stalled | retry |
+/// | timed out, name not resolved, refused or no route | retry |
+/// | TLS failed, invalid handshake, protocol violation, invalid configuration | final |
+/// | credentials not provided | as the provider says |
+///
+/// An app that knows better changes single entries:
+///
+/// ```swift
+/// var losses = LossTable.standard
+/// losses[.refused(status: 404)] = .retry       // Deploys take the path away for a moment.
+/// losses[.closed(.normal)] = .retry            // This server says 1000 for everything.
+/// losses[.tls] = .retry                        // Captive portals.
+/// ```
+///
+/// Sources: RFC 9110 §15, RFC 6455 §7.4.1 and the IANA WebSocket Close Code registry.
+public struct LossTable: Hashable, Sendable {
+    /// What a loss means for the next attempt.
+    public enum Verdict: Hashable, Sendable {
+        /// It may pass: try again after a wait.
+        case retry
+        /// Try again after a wait, with new credentials; final without credentials, or if they were new.
+        case refreshCredentials
+        /// The same would happen again.
+        case final
+    }
+
+    /// The table above, with nothing changed.
+    public static let standard = LossTable()
+
+    /// The entries that differ from the standard.
+    private var changes: [LossCause: Verdict] = [:]
+
+    private init() {}
+
+    /// The verdict on one cause.
+    public subscript(cause: LossCause) -> Verdict {
+        get { changes[cause] ?? Self.standardVerdict(on: cause) }
+        set { changes[cause] = newValue == Self.standardVerdict(on: cause) ? nil : newValue }
+    }
+
+    private static func standardVerdict(on cause: LossCause) -> Verdict {
+        switch cause {
+        case .refused(let status): verdict(onStatus: status)
+        case .closed(_, by: .local): .final
+        case .closed(let code, by: .remote): verdict(onCode: code.rawValue)
+        case .lost, .unresponsive, .stalled, .timedOut, .unresolved, .unreachable: .retry
+        case .tls, .invalidHandshake, .protocolViolation, .invalidConfiguration: .final
+        case .credentials(let isRetryable): isRetryable ? .retry : .final
+        }
+    }
+
+    private static func verdict(onStatus status: Int) -> Verdict {
+        switch status {
+        case 401: .refreshCredentials
+        case 408, 425, 429: .retry
+        case 501, 505: .final
+        case 500...599: .retry
+        default: .final
+        }
+    }
+
+    private static func verdict(onCode code: UInt16) -> Verdict {
+        switch code {
+        case 1008, 3000: .refreshCredentials
+        case 1000, 1002, 1003, 1007, 1009, 1010, 1015, 3003, 4000...4999: .final
+        default: .retry
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import MachineCore
+
+extension Reconnector {
+    mutating func noteOpened(_ generation: UInt64, at now: Moment, into effects: inout [Effect]) {
+        switch phase {
+        case .connecting(let attempt) where attempt.generation == generation:
+            needsRefresh = false
+            enter(.connected(attempt, since: now), into: &effects)
+        case .handingOver(let old, _, let new) where new.generation == generation:
+            needsRefresh = false
+            enter(.connected(new, since: now), into: &effects)
+            effects.append(.retire(generation: old.generation))
+        case .idle, .connecting, .connected, .handingOver, .waiting, .held, .stopped: break
+        }
+    }
+
+    mutating func noteLost(_ generation: UInt64, _ loss: Loss, at now: Moment, into effects: inout [Effect]) {
+        switch phase {
+        case .connecting(let attempt) where attempt.generation == generation:
+            retry(after: attempt, wasStable: false, loss, at: now, into: &effects)
+        case .connected(let attempt, let since) where attempt.generation == generation:
+            retry(after: attempt, wasStable: isStable(since, at: now), loss, at: now, into: &effects)
+        case .handingOver(let old, let since, let new) where new.generation == generation:
+            note(loss, of: new, at: now)  // What serves is left in place, whatever the verdict.
+            enter(.connected(old, since: since), into: &effects)
+        case .handingOver(let old, let since, let new) where old.generation == generation:
+            failures = isStable(since, at: now) ? 0 : failures + 1  // The server may well have closed it because of the new one.
+            enter(.connecting(new), into: &effects)
+        case .idle, .connecting, .connected, .handingOver, .waiting, .held, .stopped: break
+        }
+    }
+
+    mutating func askForHandOver(at now: Moment, into effects: inout [Effect]) {
+        guard case .connected = phase, !isHeld else { return }
+        wantsHandOver = true
+        wake(at: now, into: &effects)
+    }
+
+    mutating func handOver(from old: Attempt, since: Moment, at now: Moment, into effects: inout [Effect]) {
+        wantsHandOver = false
+        if isStable(since, at: now) { failures = 0 }
+        enter(.handingOver(old, since: since, to: begin(at: now, into: &effects)), into: &effects)
+    }
+
+    /// A flapping link keeps its backoff.
+    func isStable(_ since: Moment, at now: Moment) -> Bool { now - since >= policy.stableAfter }
+
+    private mutating func retry(after attempt: Attempt, wasStable: Bool, _ loss: Loss, at now: Moment, into effects: inout [Effect]) {
+        let verdict = policy.losses[loss.cause]
+        // Credentials that were new and are refused again will not get better.
+        let canRefresh = hasCredentials && (wasStable || !attempt.refreshesCredentials)
+        wantsHandOver = false
+        failures = wasStable ? 0 : failures + 1
+        if verdict == .final || (verdict == .refreshCredentials && !canRefresh) { return enter(.stopped(.refused(loss)), into: &effects) }
+        guard failures < policy.maximumAttempts else { return enter(.stopped(.exhausted(loss)), into: &effects) }
+        note(loss, of: attempt, at: now)
+        due = now + policy.backoff.delay(attempt: failures + 1, using: &random)
+        if verdict == .retry, !wasStable, loss.cause.blamesEndpoint { rotate() }
+        proceed(at: now, into: &effects)
+    }
+}
+
+extension LossCause {
+    /// Whether another endpoint may do better; none was asked if there were no credentials to show.
+    fileprivate var blamesEndpoint: Bool { if case .credentials = self { false } else { true } }
+}

@@ -1,0 +1,63 @@
+import MachineCore
+
+extension Reconnector {
+    mutating func start(at now: Moment, into effects: inout [Effect]) {
+        guard phase == .idle else { return }
+        due = now
+        proceed(at: now, into: &effects)
+    }
+
+    /// What failed before was the network's doing.
+    mutating func startAfresh(at now: Moment, into effects: inout [Effect]) {
+        switch phase {
+        case .connecting: failures = 0
+        case .waiting:
+            (failures, due) = (0, now)
+            proceed(at: now, into: &effects)
+        case .idle, .connected, .handingOver, .held, .stopped: break
+        }
+    }
+
+    mutating func hold(keepingOpen: Bool, at now: Moment, into effects: inout [Effect]) {
+        isHeld = true
+        wantsHandOver = false
+        switch phase {
+        case .connecting(let attempt): pause(attempt, at: now, into: &effects)
+        case .handingOver(let old, let since, let new) where keepingOpen:
+            effects.append(.disconnect(generation: new.generation))
+            enter(.connected(old, since: since), into: &effects)
+        case .handingOver(let old, let since, let new):
+            effects.append(.disconnect(generation: new.generation))
+            pause(old, since: since, at: now, into: &effects)
+        case .connected(let attempt, let since) where !keepingOpen: pause(attempt, since: since, at: now, into: &effects)
+        case .waiting: enter(.held, into: &effects)  // Its end is still `due`.
+        case .idle, .connected, .held, .stopped: break
+        }
+    }
+
+    mutating func release(fresh: Bool, at now: Moment, into effects: inout [Effect]) {
+        isHeld = false
+        guard phase == .held else { return }
+        if fresh { (failures, due) = (0, now) }
+        proceed(at: now, into: &effects)
+    }
+
+    mutating func stop(into effects: inout [Effect]) {
+        switch phase {
+        case .connecting(let attempt), .connected(let attempt, _): effects.append(.disconnect(generation: attempt.generation))
+        case .handingOver(let old, _, let new):
+            effects += [.disconnect(generation: new.generation), .disconnect(generation: old.generation)]
+        case .idle, .waiting, .held, .stopped: break
+        }
+        wantsHandOver = false
+        enter(.stopped(.asked), into: &effects)
+    }
+
+    /// Gives up what is open or under way; not a failure.
+    private mutating func pause(_ attempt: Attempt, since: Moment? = nil, at now: Moment, into effects: inout [Effect]) {
+        if let since, isStable(since, at: now) { failures = 0 }
+        effects.append(.disconnect(generation: attempt.generation))
+        due = now
+        enter(.held, into: &effects)
+    }
+}

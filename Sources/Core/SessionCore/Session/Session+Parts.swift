@@ -1,0 +1,113 @@
+import MachineCore
+
+/// What the parts ask of each other.
+extension Session {
+    mutating func reconnect(
+        _ input: Reconnector.Input, _ farewell: Farewell = .asked, at now: Moment, into effects: inout [Effect]
+    ) {
+        reconnect(farewell, at: now, into: &effects) { $0.handle(input, at: now, into: &$1) }
+    }
+
+    /// - Parameter farewell: How to part with a connection, should this be its end.
+    mutating func reconnect(
+        _ farewell: Farewell, at now: Moment, into effects: inout [Effect], _ body: (inout Reconnector, inout [Reconnector.Effect]) -> Void
+    ) {
+        var orders: [Reconnector.Effect] = []
+        body(&reconnector, &orders)
+        for order in orders {
+            switch order {
+            case .connect(let attempt) where keeper != nil:
+                pending = attempt
+                keep(.needed, at: now, into: &effects)
+            case .connect(let attempt): effects.append(.connect(attempt))
+            case .disconnect(pending?.generation): pending = nil
+            case .disconnect(let generation): effects.append(.disconnect(generation: generation, farewell))
+            case .retire(let generation): effects.append(.retire(generation: generation))
+            case .report(let phase): report(phase, at: now, into: &effects)
+            }
+        }
+    }
+
+    private mutating func report(_ phase: Reconnector.Phase, at now: Moment, into effects: inout [Effect]) {
+        let wasConnected = isConnected
+        switch phase {
+        case .connected, .handingOver: isConnected = true
+        case .idle, .connecting, .waiting, .held: isConnected = false
+        case .stopped: keep(.ended, at: now, into: &effects)
+        }
+        effects.append(.report(phase))
+        if isConnected != wasConnected { keep(isConnected ? .connected : .disconnected, at: now, into: &effects) }
+    }
+
+    mutating func keep(_ input: CredentialKeeper.Input, at now: Moment, into effects: inout [Effect]) {
+        keep(at: now, into: &effects) { $0.handle(input, at: now, into: &$1) }
+    }
+
+    mutating func keep(
+        at now: Moment, into effects: inout [Effect], _ body: (inout CredentialKeeper, inout [CredentialKeeper.Effect]) -> Void
+    ) {
+        guard keeper != nil else { return }
+        var orders: [CredentialKeeper.Effect] = []
+        body(&keeper!, &orders)
+        for order in orders {
+            switch order {
+            case .fetch(let number): effects.append(.fetchCredential(number))
+            case .cancelFetch: effects.append(.cancelFetch)
+            case .ready:
+                if let attempt = pending.take() { effects.append(.connect(attempt)) }
+            case .unavailable(let isRetryable):
+                guard let attempt = pending.take() else { continue }
+                let loss = Loss(.credentials(isRetryable: isRetryable))
+                reconnect(.lost(generation: attempt.generation, loss), at: now, into: &effects)
+            case .handOver: reconnect(.handOver, at: now, into: &effects)
+            }
+        }
+    }
+
+    mutating func feedLife(at now: Moment, into effects: inout [Effect], _ body: (inout AppLife, inout [AppLife.Effect]) -> Void) {
+        var orders: [AppLife.Effect] = []
+        body(&life, &orders)
+        for order in orders {
+            switch order {
+            case .hold: hold(.life, keepingOpen: false, at: now, into: &effects)
+            case .abandon:
+                effects.append(.abandon)  // First: what is dropped already is not closed.
+                hold(.life, keepingOpen: false, at: now, into: &effects)
+            case .release: release(.life, at: now, into: &effects)
+            case .probe: probe(into: &effects)
+            }
+        }
+    }
+
+    mutating func feedPath(_ input: PathWatch.Input, at now: Moment, into effects: inout [Effect]) {
+        var orders: [PathWatch.Effect] = []
+        path.handle(input, at: now, into: &orders)
+        for order in orders {
+            switch order {
+            case .hold: hold(.path, keepingOpen: true, at: now, into: &effects)
+            case .release: release(.path, at: now, into: &effects)
+            case .probe: probe(into: &effects)
+            case .handOver: reconnect(.handOver, at: now, into: &effects)
+            }
+        }
+    }
+
+    private mutating func hold(_ holder: Holder, keepingOpen: Bool, at now: Moment, into effects: inout [Effect]) {
+        holders.insert(holder)
+        reconnect(.hold(keepingOpen: keepingOpen), .goingAway, at: now, into: &effects)
+    }
+
+    /// Nothing is tried while anybody else holds.
+    private mutating func release(_ holder: Holder, at now: Moment, into effects: inout [Effect]) {
+        let wasHeld = holders.remove(holder) != nil
+        guard holders.isEmpty else { return }
+        reconnect(wasHeld ? .release(fresh: true) : .networkReturned, at: now, into: &effects)
+    }
+
+    private func probe(into effects: inout [Effect]) {
+        switch phase {
+        case .connected(let attempt, _), .handingOver(let attempt, _, _): effects.append(.probe(generation: attempt.generation))
+        case .idle, .connecting, .waiting, .held, .stopped: break
+        }
+    }
+}

@@ -1,0 +1,111 @@
+public import MachineCore
+
+/// The whole life of a WebSocket that outlives its connections, put together out of small machines.
+///
+/// ``Reconnector`` owns the connections; ``CredentialKeeper``, ``AppLife`` and ``PathWatch`` say what they ask of it. Connections are
+/// known by their generation, and two exist at once only while one takes over from the other.
+public struct Session: Machine, Hashable {
+    /// What can happen to a session.
+    public enum Input: Hashable, Sendable {
+        /// The app wants the session.
+        case start
+        /// The connection of this generation is open.
+        case opened(generation: UInt64)
+        /// The connection of this generation, or the attempt at it, is gone.
+        case lost(generation: UInt64, Loss)
+        /// The provider gave a credential that lives for so long from now; nil: it does not expire.
+        case credentialProvided(fetch: UInt64, expiresIn: Duration?)
+        /// The provider failed, and says whether asking it again can help.
+        case credentialFailed(fetch: UInt64, isRetryable: Bool)
+        /// The app came or went.
+        case life(AppLife.Input)
+        /// The network changed.
+        case path(PathWatch.Input)
+        /// The app wants no more.
+        case close
+    }
+    /// What to do, and what became known.
+    public enum Effect: Hashable, Sendable {
+        /// Open a connection, with the newest credential if there is a provider.
+        case connect(Reconnector.Attempt)
+        /// Close the connection of this generation, or give up the attempt at it. Nothing that becomes of it matters any more.
+        case disconnect(generation: UInt64, Farewell)
+        /// A newer connection has taken over from this one: send what it still has to send, then close it.
+        case retire(generation: UInt64)
+        /// Ask the connection of this generation at once whether it lives, and drop it if it does not.
+        case probe(generation: UInt64)
+        /// Ask the provider; tell the number with what becomes of it, and keep the credential in place of the last.
+        case fetchCredential(UInt64)
+        /// Cancel the fetch that runs.
+        case cancelFetch
+        /// Drop every connection at once, also those that are being closed: there is no time for a handshake.
+        case abandon
+        /// The session is now in this phase.
+        case report(Reconnector.Phase)
+    }
+    /// How to part with a connection.
+    public enum Farewell: Hashable, Sendable {
+        /// As the app asked, with its own close code.
+        case asked
+        /// With 1001, for the app is in the background, or no network leads anywhere.
+        case goingAway
+    }
+    /// Who wants that nothing is tried.
+    enum Holder: Hashable { case life, path }
+
+    var reconnector: Reconnector
+    var keeper: CredentialKeeper?
+    var life: AppLife
+    var path: PathWatch
+    /// An attempt that waits for its credential.
+    var pending: Reconnector.Attempt?
+    var holders: Set<Holder> = []
+    /// Whether the keeper knows of a connection.
+    var isConnected = false
+
+    /// A session that has not started.
+    ///
+    /// - Parameters:
+    ///   - policy: What it obeys.
+    ///   - endpoints: How many there are to choose from.
+    ///   - hasCredentials: Whether there is a provider to be asked before every attempt.
+    ///   - seed: Where the jitter starts; give each client another.
+    public init(policy: SessionPolicy = SessionPolicy(), endpoints: Int = 1, hasCredentials: Bool = false, seed: UInt64) {
+        reconnector = Reconnector(policy: policy.reconnect, endpoints: endpoints, hasCredentials: hasCredentials, seed: seed)
+        keeper = hasCredentials ? CredentialKeeper(policy: policy.credentials) : nil
+        (life, path) = (AppLife(policy: policy.background), PathWatch(policy: policy.path))
+    }
+
+    /// What the session is doing.
+    public var phase: Reconnector.Phase { reconnector.phase }
+
+    /// When something is to happen by itself; nil while only an input can change anything.
+    public var deadline: Moment? {
+        isOver ? nil : [reconnector.deadline, keeper?.deadline, life.deadline].compactMap(\.self).min()
+    }
+
+    private var isOver: Bool { if case .stopped = phase { true } else { false } }
+
+    /// Applies one input and appends what must be done about it, in order.
+    public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+        if isOver { return }
+        switch input {
+        case .start: reconnect(.start, at: now, into: &effects)
+        case .opened(let generation): reconnect(.opened(generation: generation), at: now, into: &effects)
+        case .lost(let generation, let loss): reconnect(.lost(generation: generation, loss), at: now, into: &effects)
+        case .credentialProvided(let fetch, let life): keep(.provided(fetch: fetch, expiresIn: life), at: now, into: &effects)
+        case .credentialFailed(let fetch, let isRetryable): keep(.failed(fetch: fetch, isRetryable: isRetryable), at: now, into: &effects)
+        case .life(let input): feedLife(at: now, into: &effects) { $0.handle(input, at: now, into: &$1) }
+        case .path(let input): feedPath(input, at: now, into: &effects)
+        case .close: reconnect(.stop, at: now, into: &effects)
+        }
+    }
+
+    /// Applies the passing of time; calling early or twice is harmless.
+    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+        if isOver { return }
+        feedLife(at: now, into: &effects) { $0.wake(at: now, into: &$1) }
+        keep(at: now, into: &effects) { $0.wake(at: now, into: &$1) }
+        reconnect(.asked, at: now, into: &effects) { $0.wake(at: now, into: &$1) }
+    }
+}

@@ -1,0 +1,95 @@
+import Holdfast
+import HoldfastTesting
+import NIOConcurrencyHelpers
+import Testing
+import WebSocketCore
+
+/// Where credentials come from, and when.
+@Suite(.timeLimit(.minutes(1))) struct SessionCredentialTests {
+    /// Gives `token 1`, `token 2`…; fails as told.
+    final class Tokens: Sendable {
+        private let state = NIOLockedValueBox((count: 0, failure: (any Error & Sendable)?.none, life: Duration?.none))
+        var count: Int { state.withLockedValue(\.count) }
+
+        init(life: Duration? = nil) { state.withLockedValue { $0.life = life } }
+
+        func fail(with error: (any Error & Sendable)?) { state.withLockedValue { $0.failure = error } }
+
+        func next() throws -> Credential {
+            try state.withLockedValue { state in
+                if let failure = state.failure { throw failure }
+                state.count += 1
+                return Credential("token-\(state.count)", expiresIn: state.life)
+            }
+        }
+    }
+
+    private func stage(_ tokens: Tokens) -> Stage {
+        Stage { $0.credentials = .bearer { try tokens.next() } }
+    }
+
+    @Test func `a fresh credential is awaited before every attempt`() async throws {
+        let stage = stage(Tokens())
+        for (number, pause) in [(1, 1), (2, 2), (3, 4)] {
+            let attempt = try #require(await stage.server.nextAttempt())
+            #expect(attempt.request.credential?.secret == "token-\(number)")
+            attempt.refuse(.down)
+            await stage.pause(of: .seconds(pause))
+        }
+    }
+
+    @Test func `after a 401 the next attempt has a new credential, and a second 401 in a row is the end`() async throws {
+        let stage = stage(Tokens())
+        var story = stage.story()
+        try await stage.refuse(.refused(401))
+        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .refused))
+        await stage.pause(of: .seconds(1))
+        let attempt = try #require(await stage.server.nextAttempt())
+        #expect(attempt.request.credential?.secret == "token-2")
+        attempt.refuse(.refused(401))
+        #expect(await story.next() == .closed(.refused))
+    }
+
+    @Test func `a provider that fails for now is asked again, one that gives up ends the socket`() async throws {
+        let tokens = Tokens()
+        tokens.fail(with: CredentialUnavailable(isRetryable: true, "offline"))
+        let stage = stage(tokens)
+        var story = stage.story()
+        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .noCredential))
+        tokens.fail(with: CredentialUnavailable(isRetryable: false, "signed out"))
+        await stage.pause(of: .seconds(1))
+        #expect(await story.next() == .closed(.noCredential))
+        #expect(stage.attempts.total == 0)
+    }
+
+    @Test func `a credential that expires is replaced ahead, and a new connection takes over before the old one goes`() async throws {
+        let stage = stage(Tokens(life: .seconds(600)))
+        var story = stage.story()
+        let old = try await stage.accept()
+        #expect(await story.next() == .opened)
+        try await old.send(.text("old"))
+        await stage.pause(of: .seconds(30))  // The limit of the first fetch, which is over already.
+        await stage.pause(of: .seconds(540))
+        let attempt = try #require(await stage.server.nextAttempt())
+        #expect(attempt.request.credential?.secret == "token-2")
+        #expect(old.closeRecord == nil)
+        try await old.send(.text("still old"))
+        let new = attempt.accept()
+        // The old one is closed once the new one is there.
+        guard case .success(let record) = await old.ended() else { return #expect(Bool(false), "the old connection broke") }
+        #expect(record.code == .normal && record.closedFirst == .remote)
+        try await new.send(.text("new"))
+        #expect(await story.next() == .message(.text("old")))
+        #expect(await story.next() == .message(.text("still old")))
+        #expect(await story.next() == .opened)
+        #expect(await story.next() == .message(.text("new")))
+    }
+
+    @Test func `a secret is in no description`() async throws {
+        let credential = Credential("top-secret", expiresIn: .seconds(1))
+        var dumped = ""
+        dump(credential, to: &dumped)
+        let attempt = "\(credential) \(String(reflecting: credential)) \(dumped)"
+        #expect(!attempt.contains("top-secret"))
+    }
+}

@@ -1,0 +1,213 @@
+import HoldfastTesting
+import MachineCore
+import SessionCore
+import Testing
+import WebSocketCore
+
+/// Losses, waits, limits and endpoints.
+@Suite struct ReconnectorTests {
+    @Test func `a lost link is retried after a growing delay`() throws {
+        var session = Driven()
+        let first = session.handle(.start)
+        let attempt = try #require(session.attempt)
+        #expect(first == [.connect(attempt), .report(.connecting(attempt))])
+        #expect(attempt.number == 1 && attempt.generation == 1 && attempt.endpoint == 0 && !attempt.refreshesCredentials)
+        var delays: [Duration] = []
+        for generation in 2...9 as ClosedRange<UInt64> {
+            session.lose()
+            delays.append(try #require(session.wait))
+            session.wakeAtDeadline()
+            #expect(session.attempt?.generation == generation && session.attempt?.number == Int(generation))
+        }
+        #expect(delays == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
+    }
+
+    @Test func `the first wait after a stable connection is the base`() {
+        var session = Driven()
+        session.connect(for: .seconds(10))
+        session.lose()
+        #expect(session.wait == .milliseconds(500))
+    }
+
+    @Test func `a flapping link keeps its backoff, a stable one starts afresh`() {
+        var session = Driven(ReconnectPolicy(stableAfter: .seconds(10)))
+        session.handle(.start)
+        for number in 2...6 {
+            session.open()
+            session.pass(.milliseconds(9_999))
+            session.lose()
+            #expect(session.waitingAttempt == number)
+            session.wakeAtDeadline()
+        }
+        session.open()
+        session.pass(.seconds(10))
+        session.lose()
+        #expect(session.waitingAttempt == 1)
+    }
+
+    /// The peers' pain 16: apollo-ios#1753, socket.io#1029.
+    @Test func `two errors of one connection start one reconnect`() throws {
+        var session = Driven()
+        session.connect(for: .seconds(1))
+        #expect(session.handle(.lost(generation: 1, Loss(.lost))).count == 1)
+        #expect(session.handle(.lost(generation: 1, Loss(.lost))).isEmpty)
+        session.wakeAtDeadline()
+        let attempt = try #require(session.attempt)
+        #expect(attempt.generation == 2)
+        #expect(session.handle(.lost(generation: 1, Loss(.tls))).isEmpty)
+        #expect(session.handle(.opened(generation: 1)).isEmpty)
+        #expect(session.machine.phase == .connecting(attempt))
+    }
+
+    @Test func `two attempts never begin within the spacing, however short the wait`() {
+        var session = Driven(ReconnectPolicy(backoff: Backoff(base: .zero, minimum: .zero), spacing: .seconds(1)))
+        session.handle(.start)
+        session.pass(.milliseconds(300))
+        session.lose()
+        #expect(session.wait == .milliseconds(700))
+    }
+
+    @Test func `without any wait the next attempt begins at once`() {
+        var session = Driven(ReconnectPolicy(backoff: Backoff(base: .zero, minimum: .zero), spacing: .zero))
+        session.handle(.start)
+        session.lose()
+        #expect(session.attempt?.number == 2)
+    }
+
+    @Test func `a loss that no retry can mend is the end`() {
+        var session = Driven()
+        session.handle(.start)
+        #expect(session.lose(.refused(status: 403)) == [.report(.stopped(.refused(Loss(.refused(status: 403)))))])
+    }
+
+    @Test func `a peer that closes with 1000 is done, unless the policy says otherwise`() {
+        var (session, stubborn) = (Driven(), Driven())
+        var policy = ReconnectPolicy()
+        policy.losses[.closed(.normal)] = .retry
+        stubborn = Driven(policy)
+        session.connect(for: .seconds(60))
+        stubborn.connect(for: .seconds(60))
+        session.lose(.closed(.normal))
+        stubborn.lose(.closed(.normal))
+        #expect(session.machine.phase == .stopped(.refused(Loss(.closed(.normal)))))
+        #expect(stubborn.waitingAttempt == 1)
+    }
+
+    @Test func `the last attempt's failure is the end`() {
+        var session = Driven(ReconnectPolicy(maximumAttempts: 2))
+        session.handle(.start)
+        session.lose()
+        session.wakeAtDeadline()
+        #expect(session.lose(.timedOut) == [.report(.stopped(.exhausted(Loss(.timedOut))))])
+    }
+
+    @Test func `a stable connection gives all attempts back`() {
+        var session = Driven(ReconnectPolicy(maximumAttempts: 2))
+        session.handle(.start)
+        session.lose()
+        session.wakeAtDeadline()
+        session.open()
+        session.pass(.seconds(10))
+        session.lose()
+        session.wakeAtDeadline()
+        session.lose()
+        #expect(session.waitingAttempt == 2)
+    }
+
+    @Test func `with no attempts allowed the first loss is the end, even of a stable connection`() {
+        var session = Driven(ReconnectPolicy(maximumAttempts: 0))
+        session.connect(for: .seconds(60))
+        session.lose()
+        #expect(session.machine.phase == .stopped(.exhausted(Loss(.lost))))
+    }
+
+    @Test func `stop ends the attempt, the connection and the wait, once`() {
+        var (connecting, connected, waiting) = (Driven(), Driven(), Driven())
+        connecting.handle(.start)
+        connected.connect(for: .zero)
+        waiting.handle(.start)
+        waiting.lose()
+        #expect(connecting.handle(.stop) == [.disconnect(generation: 1), .report(.stopped(.asked))])
+        #expect(connected.handle(.stop) == [.disconnect(generation: 1), .report(.stopped(.asked))])
+        #expect(waiting.handle(.stop) == [.report(.stopped(.asked))] && waiting.machine.deadline == nil)
+        #expect(waiting.handle(.stop).isEmpty && waiting.handle(.start).isEmpty)
+    }
+
+    @Test func `each failure goes on to the next endpoint, round and round`() {
+        var session = Driven(endpoints: 3)
+        session.handle(.start)
+        var endpoints: [Int] = []
+        for _ in 1...7 {
+            endpoints.append(session.attempt?.endpoint ?? -1)
+            session.lose(.unreachable)
+            session.wakeAtDeadline()
+        }
+        #expect(endpoints == [0, 1, 2, 0, 1, 2, 0])
+    }
+
+    @Test func `a stable endpoint is returned to, a flapping one is left`() {
+        var session = Driven(endpoints: 2)
+        session.connect(for: .seconds(10))
+        session.lose()
+        session.wakeAtDeadline()
+        #expect(session.attempt?.endpoint == 0)
+        session.open()
+        session.pass(.seconds(9))
+        session.lose()
+        session.wakeAtDeadline()
+        #expect(session.attempt?.endpoint == 1)
+    }
+
+    @Test func `a server's Retry-After is the least wait`() {
+        var session = Driven()
+        session.handle(.start)
+        session.lose(.refused(status: 503), retryAfter: .seconds(120))
+        #expect(session.wait == .seconds(120))
+        session.wakeAtDeadline()
+        session.lose(.refused(status: 503), retryAfter: .milliseconds(1))
+        #expect(session.wait == .seconds(2), "a short one shortens nothing")
+    }
+
+    @Test func `a Retry-After of ages is obeyed up to the limit`() {
+        var session = Driven(ReconnectPolicy(longestRetryAfter: .seconds(60)))
+        session.handle(.start)
+        session.lose(.refused(status: 503), retryAfter: .seconds(Int64.max))
+        #expect(session.wait == .seconds(60))
+    }
+
+    @Test func `an endpoint that asks for patience does not keep the session from the others`() {
+        var session = Driven(endpoints: 3)
+        session.handle(.start)
+        session.lose(.refused(status: 503), retryAfter: .seconds(120))
+        #expect(session.wait == .seconds(1))
+        var endpoints: [Int] = []
+        while session.now < Moment(.seconds(119)) {
+            session.wakeAtDeadline()
+            endpoints.append(session.attempt?.endpoint ?? -1)
+            session.lose(.unreachable)
+        }
+        #expect(endpoints.prefix(5) == [1, 2, 1, 2, 1])
+        #expect(session.now >= Moment(.seconds(119)) && !endpoints.dropLast().contains(0))
+        for _ in 1...3 {
+            session.wakeAtDeadline()
+            endpoints.append(session.attempt?.endpoint ?? -1)
+            session.lose(.unreachable)
+        }
+        #expect(endpoints.suffix(3).contains(0), "its turn comes again")
+    }
+
+    @Test func `odd policies neither trap nor spin`() {
+        for odd in [.zero, .seconds(-5), .seconds(Int64.max / 4)] as [Duration] {
+            var policy = ReconnectPolicy(backoff: Backoff(base: odd, cap: odd, minimum: odd), maximumAttempts: .max)
+            (policy.stableAfter, policy.spacing, policy.longestRetryAfter) = (odd, odd, odd)
+            var session = Driven(policy, endpoints: -3)
+            session.connect(for: .seconds(1))
+            for _ in 1...5 {
+                session.lose(.refused(status: 503), retryAfter: .seconds(Int64.max))
+                #expect(session.wait ?? .zero <= policy.longestWait)
+                session.wakeAtDeadline()
+                #expect(session.attempt?.endpoint == 0)
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import MachineCore
+import SessionCore
+
+/// A send queue beside a plain list of what was submitted and has not ended, which tells the first promise that was broken.
+struct AuditedQueue: Machine, Hashable {
+    struct Send: Hashable {
+        let id: UInt64
+        let lane: Lane
+        let byteCount: Int
+        let submittedAt: Moment
+        let due: Moment?
+        var isWithdrawn = false
+    }
+    enum Link: Hashable { case none(since: Moment), open, full, over }
+
+    private(set) var machine: SendQueue
+    private let policy: SendPolicy
+    /// What has not ended, in the order of submission.
+    private(set) var live: [Send] = []
+    private(set) var handedOver: UInt64?
+    private(set) var link = Link.none(since: .start)
+    private(set) var dropped: UInt64 = 0
+    private(set) var fault: String?
+    var deadline: Moment? { machine.deadline }
+
+    init(_ policy: SendPolicy) { (machine, self.policy) = (SendQueue(policy: policy), policy) }
+
+    mutating func handle(_ input: SendQueue.Input, at now: Moment, into effects: inout [SendQueue.Effect]) {
+        let first = effects.count
+        machine.handle(input, at: now, into: &effects)
+        let overdue = effects[first...].prefix { isOverdue($0, at: now) }
+        for effect in overdue { end(effect) }
+        let newcomer = note(input, at: now)
+        for effect in effects[overdue.endIndex...] { judge(effect, newcomer, at: now) }
+        check(at: now)
+    }
+    mutating func wake(at now: Moment, into effects: inout [SendQueue.Effect]) {
+        let first = effects.count
+        machine.wake(at: now, into: &effects)
+        for effect in effects[first...] {
+            expect(isOverdue(effect, at: now), "time alone refuses only what is overdue")
+            end(effect)
+        }
+        check(at: now)
+    }
+
+    /// What the input means for those that have not ended; the newcomer, if it brought one.
+    private mutating func note(_ input: SendQueue.Input, at now: Moment) -> Send? {
+        switch (input, link) {
+        case (.submit(let id, let lane, let byteCount, let patience), _):
+            guard !live.contains(where: { $0.id == id }) else { return nil }
+            live.append(Send(id: id, lane: lane, byteCount: byteCount, submittedAt: now, due: patience.map { now + $0 }))
+            return live.last
+        case (.withdraw(let id), _):
+            if let index = live.firstIndex(where: { $0.id == id }) { live[index].isWithdrawn = true }
+        case (.opened, .none): link = .open
+        case (.room, .full): link = .open
+        case (.taken(handedOver), _):
+            live.removeAll { $0.id == handedOver }
+            handedOver = nil
+        case (.blocked(handedOver), _):
+            handedOver = nil
+            if link == .open { link = .full }
+        case (.lost, _):
+            if link == .open || link == .full { link = .none(since: now) }
+            handedOver = nil
+        case (.close, _): link = .over
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func judge(_ effect: SendQueue.Effect, _ newcomer: Send?, at now: Moment) {
+        switch effect {
+        case .transmit(let id):
+            expect(link == .open, "nothing is handed to a connection that does not take")
+            expect(handedOver == nil, "one at a time")
+            let waiting = live.filter { $0.lane == live.map(\.lane).max() }
+            expect(waiting.first?.id == id, "the oldest of the highest lane goes first")
+            handedOver = id
+        case .refused(let id, let reason):
+            expect(id != handedOver, "what is handed over ends by the connection's answer")
+            let send = live.first { $0.id == id }
+            let isBounded = policy.whileDisconnected == .queue
+            switch reason {
+            case .overflow: expect(isBounded && id == newcomer?.id, "only a newcomer overflows")
+            case .dropped: expect(isBounded && send.map { $0.lane <= newcomer?.lane ?? .bulk } ?? false, "no higher lane gives way")
+            case .tooLarge:
+                let alone = SendVolume(count: 1, bytes: send?.byteCount ?? 0)
+                expect(isBounded && !alone.fits(in: policy.capacity), "only what never fits is too large")
+            case .timedOut: expect(send.flatMap(due) ?? .distantFuture <= now, "nobody is refused before its time")
+            case .disconnected: expect(isApart && policy.whileDisconnected == .fail, "there is a connection, or a wait for one")
+            case .withdrawn: expect(send?.isWithdrawn ?? false, "someone withdrew it")
+            case .closed: expect(link == .over, "the queue is closed")
+            }
+            if reason == .overflow || reason == .dropped { dropped += 1 }
+            end(effect)
+        }
+    }
+
+    private mutating func end(_ effect: SendQueue.Effect) {
+        guard case .refused(let id, _) = effect else { return }
+        expect(live.contains { $0.id == id }, "what ends has not ended before")
+        live.removeAll { $0.id == id }
+    }
+
+    private mutating func check(at now: Moment) {
+        let willWait = live.filter { $0.id != handedOver || !isDoomed }
+        expect(machine.depth == SendVolume(count: willWait.count, bytes: willWait.reduce(0) { $0 + $1.byteCount }), "depth")
+        expect(machine.dropped == dropped, "what the capacity cost is counted")
+        if policy.whileDisconnected == .queue { expect(machine.depth.fits(in: policy.capacity), "the bounds hold") }
+        if link == .open { expect(handedOver != nil || live.isEmpty, "nothing waits for nothing") }
+        if link == .over { expect(live.allSatisfy { $0.id == handedOver }, "nothing outlives the queue") }
+        if isApart && policy.whileDisconnected == .fail { expect(live.isEmpty, "nothing waits for a connection") }
+        expect(machine.passesThrough == (link == .open && live.isEmpty), "what passes through overtakes nothing")
+        let waiting = live.filter { $0.id != handedOver || !isDoomed }
+        expect(machine.deadline == waiting.compactMap(due).min(), "the deadline is the next one's")
+        expect(!waiting.contains { due($0).map { $0 <= now } ?? false }, "nothing waits longer than it may")
+    }
+
+    private var isApart: Bool { if case .none = link { true } else { false } }
+    /// Whether what is handed over is refused if it is not taken.
+    private var isDoomed: Bool {
+        switch machine.phase {
+        case .sending(_, otherwise: let otherwise): otherwise != nil
+        case .closing: true
+        default: false
+        }
+    }
+    private func due(_ send: Send) -> Moment? {
+        guard case .none(let since) = link, case .wait(let limit) = policy.whileDisconnected else { return send.due }
+        let limited = max(since, send.submittedAt) + limit
+        return min(send.due ?? limited, limited)
+    }
+    /// Whether the effect is the end of one that was overdue when the input came.
+    private func isOverdue(_ effect: SendQueue.Effect, at now: Moment) -> Bool {
+        guard case .refused(let id, .timedOut) = effect, id != handedOver else { return false }
+        return live.first { $0.id == id }.flatMap(due) ?? .distantFuture <= now
+    }
+    private mutating func expect(_ isTrue: Bool, _ promise: String) { if !isTrue { fault = fault ?? promise } }
+}

@@ -1,0 +1,50 @@
+import SessionCore
+import Testing
+
+@Suite struct WriteLogTests {
+    @Test func `the socket's progress writes every message up to it`() {
+        var log = WriteLog()
+        #expect((1...3).map { _ in log.take() } == [1, 2, 3])
+        log.write(through: 2)
+        #expect((1...3).map(log.fate) == [.written, .written, nil])
+        #expect(log.isPending)
+        log.write(through: 3)
+        #expect(!log.isPending)
+    }
+
+    @Test func `what a dead connection took and did not write is unknown`() {
+        var log = WriteLog()
+        _ = (log.take(), log.take())
+        log.write(through: 1)
+        log.end()
+        #expect((1...2).map(log.fate) == [.written, .unknown])
+        #expect(!log.isPending)
+    }
+
+    @Test func `a dead connection takes nothing`() {
+        var log = WriteLog()
+        log.end()
+        #expect(log.take() == nil)
+        #expect(log.taken == 0)
+    }
+
+    @Test func `a fate once told stays, whatever news is late`() {
+        var log = WriteLog()
+        _ = (log.take(), log.take(), log.take())
+        log.write(through: 2)
+        log.write(through: 1)
+        #expect(log.written == 2)
+        log.end()
+        log.write(through: 3)
+        #expect(log.fate(of: 3) == .unknown)
+    }
+
+    @Test func `nothing is written that was not taken`() {
+        var log = WriteLog()
+        _ = log.take()
+        log.write(through: 5)
+        #expect(log.written == 1)
+        _ = log.take()
+        #expect(log.fate(of: 2) == nil)
+    }
+}

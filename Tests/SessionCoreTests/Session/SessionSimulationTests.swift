@@ -1,0 +1,82 @@
+import HoldfastTesting
+import MachineCore
+import SessionCore
+import Testing
+
+/// Hours of a session's life in a hostile world, from a seed.
+@Suite struct SessionSimulationTests {
+    /// How long the world is hostile, and after that how long a session may take to be connected.
+    private static let hostile = Moment(.seconds(4 * 3600))
+
+    private func policy(_ random: inout SeededGenerator) -> SessionPolicy {
+        var policy = SessionPolicy()
+        policy.path.handsOver = Bool.random(using: &random)
+        policy.path.holdsWhenUnsatisfied = Bool.random(using: &random)
+        policy.background = Bool.random(using: &random) ? .keep : .close(after: .seconds(3))
+        // So that a 401 twice in a row, which this world has, does not end the run.
+        policy.reconnect.losses[.refused(status: 401)] = Bool.random(using: &random) ? .retry : .refreshCredentials
+        return policy
+    }
+
+    @Test(arguments: 1...200 as ClosedRange<UInt64>)
+    func `whatever the world does, a session keeps its promises`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let policy = policy(&random)
+        let session = Session(policy: policy, endpoints: Int.random(in: 1...3, using: &random), hasCredentials: true, seed: seed)
+        var world = Simulation(session, World(seed: seed, hostileUntil: Self.hostile)) {
+            $0
+        } inward: {
+            $0
+        }
+        world.delay = .milliseconds(1)
+        world.send(.start)
+        var check = SessionCheck(policy: policy, seed: seed)
+        while world.now < Self.hostile, let effects = world.step() { check.note(effects.near, at: world.now) }
+
+        // The world is at its best: whatever the backoff, the session is back within its longest wait, unless it is over.
+        let bound = policy.reconnect.longestWait + .seconds(60)
+        while world.now < Self.hostile + .seconds(180) + bound, let effects = world.step() { check.note(effects.near, at: world.now) }
+        switch world.near.phase {
+        case .connected, .handingOver: break
+        case .stopped(.refused(let loss)): #expect(policy.reconnect.losses[loss.cause] == .refreshCredentials, "seed \(seed): \(loss)")
+        case let phase: Issue.record("seed \(seed): \(phase) though the server answers")
+        }
+        #expect(world.far.mostOpen <= 2, "seed \(seed)")
+
+        check.note(world.send(.close), at: world.now)
+        while let effects = world.step(), world.now < Self.hostile + .seconds(7200) { check.note(effects.near, at: world.now) }
+        check.finish()
+    }
+}
+
+/// What holds for every session, whatever happens to it.
+private struct SessionCheck {
+    let policy: SessionPolicy
+    let seed: UInt64
+    var newest: UInt64 = 0
+    var isOver = false
+    var fetches: Set<UInt64> = []
+    /// When the last attempt began, its wait for credentials included.
+    var last: Moment?
+
+    mutating func note(_ effects: [Session.Effect], at now: Moment) {
+        for effect in effects {
+            #expect(!isOver, "seed \(seed): \(effect) after the end, at \(now.offset)")
+            switch effect {
+            case .connect(let attempt):
+                #expect(attempt.generation > newest, "seed \(seed): a generation twice")
+                newest = attempt.generation
+            case .report(.waiting(let until, _)):
+                #expect(until - now <= policy.reconnect.longestWait, "seed \(seed): a wait of \(until - now)")
+            case .report(.connecting):
+                if let last { #expect(now - last >= policy.reconnect.spacing, "seed \(seed): two attempts within \(now - last)") }
+                last = now
+            case .report(.stopped): isOver = true
+            case .fetchCredential(let number): #expect(fetches.insert(number).inserted, "seed \(seed): a fetch twice")
+            case .disconnect, .retire, .probe, .cancelFetch, .abandon, .report: break
+            }
+        }
+    }
+
+    func finish() { #expect(isOver, "seed \(seed): a session that was closed has not ended") }
+}

@@ -1,0 +1,194 @@
+import HoldfastTesting
+import MachineCore
+import SessionCore
+import WebSocketCore
+
+/// Everything around a session: a server that comes and goes, a network, a provider of credentials, an app in somebody's pocket.
+///
+/// Whatever happens is drawn from the seed. Each connection is kept by its generation, so that two at once are seen.
+struct World: Machine {
+    /// What the session asks of the world: its own orders.
+    typealias Input = Session.Effect
+    /// What becomes of it.
+    typealias Effect = Session.Input
+
+    /// What the server does with an attempt.
+    enum Server: CaseIterable { case answers, answersSlowly, refuses, isSilent, isOverloaded, rejectsCredentials }
+    /// A connection or an attempt.
+    struct Link {
+        var isOpen = false
+        var isHalfOpen = false
+        var isClosing = false
+    }
+
+    var random: SeededGenerator
+    /// Until when the world is hostile; from then on it is at its best.
+    let hostileUntil: Moment
+    var server = Server.answers
+    var links: [UInt64: Link] = [:]
+    var hasNetwork = true
+    var isSeen = true
+    var isRunning = true
+    /// Whether the credential that was last given is still taken.
+    var isCredentialGood = false
+    var agenda: [(at: Moment, event: Event)] = []
+    var mostOpen = 0
+
+    enum Event {
+        /// The session is told this.
+        case tell(Session.Input)
+        /// The attempt is answered.
+        case answer(UInt64)
+        /// The connection ends like this.
+        case end(UInt64, Loss)
+        /// The connection dies without a word.
+        case fallSilent(UInt64)
+        /// A closing handshake is over.
+        case closed(UInt64)
+        /// Something else about the world changes.
+        case turn
+    }
+
+    init(seed: UInt64, hostileUntil: Moment) {
+        (random, self.hostileUntil) = (SeededGenerator(seed: seed), hostileUntil)
+        agenda = [(.start + .seconds(1), .turn)]
+    }
+
+    var deadline: Moment? { agenda.map(\.at).min() }
+
+    mutating func handle(_ order: Session.Effect, at now: Moment, into effects: inout [Session.Input]) {
+        switch order {
+        case .connect(let attempt): begin(attempt.generation, at: now)
+        case .disconnect(let generation, _), .retire(let generation):
+            links[generation]?.isClosing = true
+            plan(.closed(generation), after: .milliseconds(50), at: now)
+        case .abandon: links = [:]
+        case .probe(let generation):
+            guard links[generation]?.isHalfOpen == true else { return }
+            plan(.end(generation, Loss(.unresponsive)), after: .seconds(10), at: now)
+        case .fetchCredential(let number): provide(number, at: now)
+        case .cancelFetch, .report: break
+        }
+    }
+
+    mutating func wake(at now: Moment, into effects: inout [Session.Input]) {
+        let due = agenda.filter { $0.at <= now }.sorted { $0.at < $1.at }
+        agenda.removeAll { $0.at <= now }
+        for (_, event) in due { happen(event, at: now, into: &effects) }
+    }
+
+    private mutating func plan(_ event: Event, after delay: Duration, at now: Moment) { agenda.append((now + delay, event)) }
+
+    private mutating func chance(_ oneIn: Int) -> Bool { Int.random(in: 0..<oneIn, using: &random) == 0 }
+
+    private mutating func duration(_ range: ClosedRange<Double>) -> Duration { .seconds(Double.random(in: range, using: &random)) }
+
+    // MARK: - Connections
+
+    private mutating func begin(_ generation: UInt64, at now: Moment) {
+        links[generation] = Link()
+        plan(.answer(generation), after: server == .answersSlowly ? duration(1...9) : duration(0.01...0.3), at: now)
+    }
+
+    private mutating func answer(_ generation: UInt64, at now: Moment, into effects: inout [Session.Input]) {
+        guard let link = links[generation], !link.isClosing else { return }
+        guard hasNetwork else { return end(generation, Loss(.unreachable), into: &effects) }
+        switch server {
+        case .refuses: end(generation, Loss(.unreachable), into: &effects)
+        case .isSilent: plan(.end(generation, Loss(.timedOut)), after: .seconds(10), at: now)
+        case .isOverloaded:
+            let after: Duration = chance(2) ? .seconds(Int.random(in: 1...400, using: &random)) : .zero
+            end(generation, Loss(.refused(status: 503), retryAfter: after == .zero ? nil : after), into: &effects)
+        case .rejectsCredentials where !isCredentialGood: end(generation, Loss(.refused(status: 401)), into: &effects)
+        case .answers, .answersSlowly, .rejectsCredentials:
+            links[generation]?.isOpen = true
+            mostOpen = max(mostOpen, links.values.count { $0.isOpen && !$0.isClosing })
+            effects.append(.opened(generation: generation))
+            if now < hostileUntil { doom(generation, at: now) }
+        }
+    }
+
+    /// Sooner or later every connection ends.
+    private mutating func doom(_ generation: UInt64, at now: Moment) {
+        let life = chance(3) ? duration(0.1...9) : duration(10...2000)
+        if chance(3) { return plan(.fallSilent(generation), after: life, at: now) }
+        let causes: [LossCause] = [.lost, .lost, .closed(.goingAway), .closed(.serviceRestart), .stalled, .closed(.policyViolation)]
+        plan(.end(generation, Loss(causes.randomElement(using: &random) ?? .lost)), after: life, at: now)
+        // A second error of the same connection is news of nothing.
+        if chance(2) { plan(.end(generation, Loss(.lost)), after: life + .milliseconds(1), at: now) }
+    }
+
+    private mutating func end(_ generation: UInt64, _ loss: Loss, into effects: inout [Session.Input]) {
+        links[generation] = nil
+        effects.append(.lost(generation: generation, loss))
+    }
+
+    // MARK: - Everything else
+
+    private mutating func provide(_ number: UInt64, at now: Moment) {
+        let delay = duration(0.01...2)
+        if now < hostileUntil, chance(20) { return }  // The provider hangs.
+        if now < hostileUntil, chance(10) { return plan(.tell(.credentialFailed(fetch: number, isRetryable: true)), after: delay, at: now) }
+        isCredentialGood = true
+        let life: Duration? = chance(2) ? nil : duration(1...3600)
+        plan(.tell(.credentialProvided(fetch: number, expiresIn: life)), after: delay, at: now)
+    }
+
+    private mutating func happen(_ event: Event, at now: Moment, into effects: inout [Session.Input]) {
+        switch event {
+        case .tell(let input): effects.append(input)
+        case .answer(let generation): answer(generation, at: now, into: &effects)
+        case .end(let generation, let loss): end(generation, loss, into: &effects)
+        case .fallSilent(let generation):
+            guard links[generation] != nil else { return }
+            links[generation]?.isHalfOpen = true
+            // Its heartbeat finds it: 20 s of silence, 10 s for the pong.
+            plan(.end(generation, Loss(.unresponsive)), after: duration(10...30), at: now)
+        case .closed(let generation): links[generation] = nil
+        case .turn: turn(at: now, into: &effects)
+        }
+    }
+
+    private mutating func turn(at now: Moment, into effects: inout [Session.Input]) {
+        guard now < hostileUntil else { return makePeace(into: &effects) }
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0, 1, 2: server = Server.allCases.randomElement(using: &random) ?? .answers
+        case 3: isCredentialGood = false
+        case 4: toggleNetwork(into: &effects)
+        case 5:
+            // A network that flaps.
+            for _ in 0..<Int.random(in: 1...20, using: &random) { toggleNetwork(into: &effects) }
+        case 6: liveOn(into: &effects)
+        default:
+            if hasNetwork { effects.append(chance(2) ? .path(.betterPathAvailable) : .path(.notViable)) }
+        }
+        plan(.turn, after: chance(4) ? duration(0.001...2) : duration(1...120), at: now)
+    }
+
+    private mutating func toggleNetwork(into effects: inout [Session.Input]) {
+        hasNetwork.toggle()
+        let path = NetworkPath(chance(2) ? .wifi : .cellular, interface: "en\(Int.random(in: 0...2, using: &random))")
+        effects.append(.path(hasNetwork ? .satisfied(path) : .unsatisfied))
+    }
+
+    private mutating func liveOn(into effects: inout [Session.Input]) {
+        switch (isSeen, isRunning) {
+        case (true, true):
+            isSeen = false
+            effects.append(.life(.background))
+        case (false, true) where chance(2):
+            isRunning = false
+            effects.append(.life(.suspended))
+        default:
+            (isSeen, isRunning) = (true, true)
+            effects.append(.life(.foreground))
+        }
+    }
+
+    private mutating func makePeace(into effects: inout [Session.Input]) {
+        server = .answers
+        if !hasNetwork { toggleNetwork(into: &effects) }
+        if !isSeen { effects.append(.life(.foreground)) }
+        (isSeen, isRunning) = (true, true)
+    }
+}
