@@ -11,7 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit tool fuzz-short conformance-share interop lint format bench bench-quick fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants tool fuzz-short conformance-share interop lint format bench bench-quick fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -35,6 +35,13 @@ build: ## Everything in debug, tests and snippets included
 
 unit: build ## Unit tests, with the fuzz corpus replayed
 	@$(TALLY) suite unit swift test --skip-build --disable-xctest --no-parallel
+
+simulate: build ## Sessions in a hostile world: RUNS=n of them (200), or SEED=n alone, told step by step
+	@SEED="$(SEED)" RUNS="$(RUNS)" swift test --skip-build --disable-xctest --filter SessionSimulationTests
+
+mutants: ## Bugs put into the session's rules one by one: the tests have to see each of them (minutes)
+	@$(NEED)
+	@$(TALLY) suite mutants scripts/mutants/run.sh
 
 tool: build ## The command-line tool, run as people and scripts run it
 	@$(NEED) python3 openssl

@@ -19,6 +19,7 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let deques = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 
 let package = Package(
@@ -35,6 +36,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
         // Double-ended queues.
         .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
+        // Flags that threads share without a lock; SwiftNIO brings it in any case.
+        .package(url: "https://github.com/apple/swift-atomics.git", from: "1.1.0"),
         // TLS where Network.framework is not.
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
         // Network.framework on Apple platforms.
@@ -57,7 +60,7 @@ let package = Package(
         .systemLibrary(
             name: "CZlib", path: "Sources/Runtime/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
-            name: "WebSocketRuntime", dependencies: ["MachineCore", "WebSocketCore", "CZlib", nioLocks, deques],
+            name: "WebSocketRuntime", dependencies: ["MachineCore", "WebSocketCore", "CZlib", nioLocks, deques, atomics],
             path: "Sources/Runtime/WebSocketRuntime", swiftSettings: strict),
         .target(
             name: "WebSocketNIO",

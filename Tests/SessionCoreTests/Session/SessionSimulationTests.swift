@@ -1,3 +1,4 @@
+import Foundation
 import HoldfastTesting
 import MachineCore
 import SessionCore
@@ -18,24 +19,30 @@ import Testing
         return policy
     }
 
-    @Test(arguments: 1...200 as ClosedRange<UInt64>)
-    func `whatever the world does, a session keeps its promises`(seed: UInt64) {
+    /// `SEED=n` replays one run and tells all of it, `RUNS=n` makes more of them; see `make simulate`.
+    @Test func `whatever the world does, a session keeps its promises`() {
+        let environment = ProcessInfo.processInfo.environment
+        let only = environment["SEED"].flatMap(UInt64.init)
+        let seeds = only.map { [$0] } ?? Array(1...(environment["RUNS"].flatMap(UInt64.init) ?? 200))
+        let started = ContinuousClock.now
+        for seed in seeds { run(seed: seed, isTold: only != nil) }
+        let rate = Double(seeds.count) / ((ContinuousClock.now - started) / .seconds(1))
+        print("simulated \(seeds.count) sessions of four hours and more, \(Int(rate)) a second")
+    }
+
+    private func run(seed: UInt64, isTold: Bool) {
         var random = SeededGenerator(seed: seed)
         let policy = policy(&random)
         let session = Session(policy: policy, endpoints: Int.random(in: 1...3, using: &random), hasCredentials: true, seed: seed)
-        var world = Simulation(session, World(seed: seed, hostileUntil: Self.hostile)) {
-            $0
-        } inward: {
-            $0
-        }
+        var world = Simulation(session, World(seed: seed, hostileUntil: Self.hostile), outward: { $0 }, inward: { $0 })
         world.delay = .milliseconds(1)
-        world.send(.start)
-        var check = SessionCheck(policy: policy, seed: seed)
-        while world.now < Self.hostile, let effects = world.step() { check.note(effects.near, at: world.now) }
+        var check = SessionCheck(policy: policy, seed: seed, isTold: isTold)
+        check.note(world.send(.start), at: world.now)
+        while world.now < Self.hostile, let effects = world.step() { check.note(effects, at: world.now) }
 
         // The world is at its best: whatever the backoff, the session is back within its longest wait, unless it is over.
         let bound = policy.reconnect.longestWait + .seconds(60)
-        while world.now < Self.hostile + .seconds(180) + bound, let effects = world.step() { check.note(effects.near, at: world.now) }
+        while world.now < Self.hostile + .seconds(180) + bound, let effects = world.step() { check.note(effects, at: world.now) }
         switch world.near.phase {
         case .connected, .handingOver: break
         case .stopped(.refused(let loss)): #expect(policy.reconnect.losses[loss.cause] == .refreshCredentials, "seed \(seed): \(loss)")
@@ -44,8 +51,8 @@ import Testing
         #expect(world.far.mostOpen <= 2, "seed \(seed)")
 
         check.note(world.send(.close), at: world.now)
-        while let effects = world.step(), world.now < Self.hostile + .seconds(7200) { check.note(effects.near, at: world.now) }
-        check.finish()
+        while let effects = world.step(), world.now < Self.hostile + .seconds(7200) { check.note(effects, at: world.now) }
+        #expect(check.isOver, "seed \(seed): a session that was closed has not ended")
     }
 }
 
@@ -53,14 +60,21 @@ import Testing
 private struct SessionCheck {
     let policy: SessionPolicy
     let seed: UInt64
+    let isTold: Bool
     var newest: UInt64 = 0
     var isOver = false
     var fetches: Set<UInt64> = []
     /// When the last attempt began, its wait for credentials included.
     var last: Moment?
 
+    mutating func note(_ effects: Simulation<Session, World>.Effects, at now: Moment) {
+        if isTold { for input in effects.far { print("\(now.offset)  ← \(input)") } }
+        note(effects.near, at: now)
+    }
+
     mutating func note(_ effects: [Session.Effect], at now: Moment) {
         for effect in effects {
+            if isTold { print("\(now.offset)  → \(effect)") }
             #expect(!isOver, "seed \(seed): \(effect) after the end, at \(now.offset)")
             switch effect {
             case .connect(let attempt):
@@ -77,6 +91,4 @@ private struct SessionCheck {
             }
         }
     }
-
-    func finish() { #expect(isOver, "seed \(seed): a session that was closed has not ended") }
 }

@@ -1,3 +1,4 @@
+import Atomics
 package import DequeModule
 package import WebSocketCore
 import NIOConcurrencyHelpers
@@ -17,6 +18,8 @@ package final class OutboundQueue: Sendable {
 
     private let state: NIOLockedValueBox<OutboundState>
     private let onWork: @Sendable () -> Void
+    /// What the state says of it, for those who ask before each message.
+    private let idle = ManagedAtomic(true)
 
     /// - Parameters:
     ///   - capacity: Bytes that may wait before senders are made to wait.
@@ -35,7 +38,10 @@ package final class OutboundQueue: Sendable {
 
     /// Accepts a message if there is room and nobody waits; false otherwise.
     package func offer(_ message: Message) throws(TransportError) -> Bool {
-        let (isAccepted, hasWork) = state.withLockedValue { ($0.offer(message), $0.takeWork()) }
+        let (isAccepted, hasWork) = state.withLockedValue { state in
+            defer { idle.store(state.isIdle, ordering: .releasing) }
+            return (state.offer(message), state.takeWork())
+        }
         if hasWork { onWork() }
         if isAccepted { return true }
         return try change { $0.admit(.entry(.message(message), of: nil)) }.get()
@@ -69,7 +75,7 @@ package final class OutboundQueue: Sendable {
     }
 
     /// Whether nothing was accepted that is not taken, and nobody waits.
-    package var isIdle: Bool { state.withLockedValue { $0.isIdle } }
+    package var isIdle: Bool { idle.load(ordering: .acquiring) }
 
     /// Whether something waits to be taken; if not, `onWork` tells of the next.
     package func awaitWork() -> Bool { change { $0.awaitWork() } }
@@ -102,6 +108,7 @@ package final class OutboundQueue: Sendable {
         let (result, settled, hasWork) = state.withLockedValue { state in
             let result = body(&state)
             state.admitWaiters()
+            defer { idle.store(state.isIdle, ordering: .releasing) }
             return (result, state.takeSettled(), state.takeWork())
         }
         for (waiter, outcome) in settled { waiter.call(outcome) }

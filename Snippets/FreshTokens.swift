@@ -1,0 +1,32 @@
+// A client whose token is fetched before every attempt and replaced before it expires, and that follows the app's life.
+import Holdfast
+
+struct Tokens {
+    func fresh() async throws -> String { "a token from your back end" }
+}
+let tokens = Tokens()
+
+// snippet.credentials
+let socket = WebSocket("wss://example.com/feed") { options in
+    options.credentials = .bearer { Credential(try await tokens.fresh(), expiresIn: .seconds(3600)) }
+    options.alternatives = ["wss://backup.example.com/feed"]
+    options.reconnect.losses[.refused(status: 404)] = .retry  // Deploys take the path away for a moment.
+}
+// snippet.end
+
+// snippet.life
+await socket.tell(.background)
+await socket.tell(.foreground)
+await socket.tell(.unsatisfied)
+await socket.tell(.satisfied(NetworkPath(.wifi, interface: "en0")))
+// snippet.end
+
+// snippet.states
+for await state in socket.states {
+    switch state {
+    case .connected: print("online")
+    case .waiting(_, let cause): print("offline: \(cause?.description ?? "unknown")")
+    default: print(state)
+    }
+}
+// snippet.end
