@@ -7,7 +7,8 @@ import json
 import sys
 
 CLIENT_PRODUCT = "Holdfast"
-CLIENT_PACKAGES = {"swift-nio", "swift-nio-ssl", "swift-nio-transport-services", "swift-collections"}
+# swift-atomics comes with SwiftNIO.
+CLIENT_PACKAGES = {"swift-nio", "swift-nio-ssl", "swift-nio-transport-services", "swift-collections", "swift-atomics"}
 SERVER_OR_TOOLS = ("Sources/Server/", "Sources/Tools/", "Interop/", "Benchmarks/")
 
 
