@@ -1,4 +1,5 @@
 import Holdfast
+import HoldfastServer
 import HoldfastTesting
 import NIOConcurrencyHelpers
 import Testing
@@ -85,11 +86,48 @@ import WebSocketCore
         #expect(await story.next() == .message(.text("new")))
     }
 
+    @Test func `a provider that says nothing is given up, and told as the cause`() async throws {
+        let stage = Stage { $0.credentials = .bearer { while true { try await Task.sleep(for: .seconds(3600)) } } }
+        var story = stage.story()
+        await stage.pause(of: .seconds(30))
+        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .noCredential))
+    }
+
     @Test func `a secret is in no description`() async throws {
         let credential = Credential("top-secret", expiresIn: .seconds(1))
         var dumped = ""
         dump(credential, to: &dumped)
         let attempt = "\(credential) \(String(reflecting: credential)) \(dumped)"
         #expect(!attempt.contains("top-secret"))
+    }
+}
+
+extension SocketTests {
+    @Suite struct CredentialTests {
+        @Test func `a token stands in the request, and one that is refused is replaced`() async throws {
+            let seen = NIOLockedValueBox<[String?]>([])
+            let server = WebSocketServer(upgrade: { request in
+                let token = request.head.headers["Authorization"]
+                seen.withLockedValue { $0.append(token) }
+                return token == "Bearer token-2" ? .accept : .refuse(HTTPResponse(status: 401))
+            }) { connection, _ in
+                for try await message in connection.messages { try await connection.send(message) }
+            }
+            try await server.withRunning { server in
+                let tokens = SessionCredentialTests.Tokens()
+                let socket = WebSocket(server.url()) { options in
+                    options.credentials = .bearer { try tokens.next() }
+                    (options.reconnect.backoff.base, options.reconnect.spacing) = (.milliseconds(10), .zero)
+                }
+                try await socket.send(.text("hello"))
+                for await event in socket.events {
+                    guard case .message(let message) = event else { continue }
+                    #expect(message == .text("hello"))
+                    break
+                }
+                await socket.close()
+            }
+            #expect(seen.withLockedValue(\.self) == ["Bearer token-1", "Bearer token-2"])
+        }
     }
 }

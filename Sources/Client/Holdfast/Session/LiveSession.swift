@@ -96,7 +96,9 @@ actor LiveSession {
         case .probe(let generation): links[generation]?.connection?.transport.probe()
         case .abandon: for generation in links.keys { abandon(generation) }
         case .fetchCredential(let number): fetchCredential(number)
-        case .cancelFetch: fetch?.cancel()
+        case .cancelFetch:
+            fetch?.cancel()
+            lastCause = WebSocketError(TransportError(.noCredential, "the provider gave no credential in time"))
         case .report(let phase): report(phase, at: now)
         }
     }
