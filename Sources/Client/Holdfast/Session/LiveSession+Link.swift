@@ -20,7 +20,7 @@ extension LiveSession {
             if Task.isCancelled || isStopping { throw WebSocketError(TransportError(.cancelled, "the attempt was given up")) }
             let request = WebSocketAttempt(number: attempt.number, endpoint: attempt.endpoint, credential: credential)
             let connection = try await connect(request)
-            guard let link = links[attempt.generation], !link.isForgotten, !isClosed else {
+            guard let link = links[attempt.generation], !link.isForgotten, !isStopping, !isClosed else {
                 connection.abort()  // Nobody waits for it any more.
                 throw WebSocketError(TransportError(.cancelled, "the attempt was given up"))
             }
