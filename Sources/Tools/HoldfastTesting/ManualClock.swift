@@ -57,8 +57,8 @@ public final class ManualClock: Clock {
             state.sleepers.append(sleeper)
             return sleeper
         }
-        announce.yield(deadline)
         if let sleeper {
+            announce.yield(deadline)
             for await _ in waking {}  // Ends when woken or cancelled.
             state.withLockedValue { $0.sleepers.removeAll { $0.id == sleeper.id } }
         }
@@ -67,7 +67,8 @@ public final class ManualClock: Clock {
 
     /// Waits until somebody sleeps, and returns how far ahead of ``now`` the sleeper's deadline is.
     ///
-    /// Each sleep is told once, in the order in which they began, also those that began before this call.
+    /// Each sleep is told once, in the order in which they began, also those that began before this call; one whose deadline has
+    /// come is none.
     /// Call it from one task at a time; a cancelled task gets zero.
     @discardableResult
     public func nextSleep() async -> Duration {

@@ -14,7 +14,8 @@ final class MemoryLink {
         case ping(Role, Duration, Outcome<Result<Duration, TransportError>>)
         case probe(Role)
         case stall, resume, cut
-        case alarm
+        /// The alarm that was set for this moment rang.
+        case alarm(Moment)
         /// The transport of this end is gone: nobody will ask for anything.
         case release(Role)
     }
@@ -55,7 +56,9 @@ final class MemoryLink {
         case .stall: isStalled = true
         case .resume: isStalled = false
         case .cut: for role in [Role.client, .server] { feedClosing(role, .transportEnded) }
-        case .alarm: wake()
+        case .alarm(let moment):
+            if alarm?.at == moment { alarm = nil }  // Otherwise an earlier alarm has taken its place.
+            wake()
         case .release(let role):
             self[role].isReleased = true
             lose(role, .dropped)
@@ -94,13 +97,11 @@ final class MemoryLink {
     private func setAlarm() {
         let next = [client.deadline, server.deadline].compactMap(\.self).min() ?? .distantFuture
         // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
-        if let alarm, alarm.at <= next, alarm.at > now { return }
+        guard next < alarm?.at ?? .distantFuture else { return }
         alarm?.task.cancel()
-        alarm = nil
-        guard next < .distantFuture else { return }
         // SAFETY: owned by the link, and cancelled with it or by another alarm.
         let task = Task { [time, post] in
-            if (try? await time.sleep(next)) != nil { post.yield(.alarm) }
+            if (try? await time.sleep(next)) != nil { post.yield(.alarm(next)) }
         }
         alarm = (next, task)
     }
