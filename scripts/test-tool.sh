@@ -297,6 +297,7 @@ run demo </dev/null
 check "the demo ends with status 0" '[[ $status == 0 ]]'
 check "the demo takes less than 20 seconds" '(( SECONDS - start < 20 ))'
 check "the demo shows two cuts and two returns" '[[ $(grep -c "CUT" "$work/out") == 2 && $(grep -c "reopened" "$work/out") == 2 ]]'
+check "the demo draws the connection and its round trips over time" '[[ $(grep -c -e "█ connected" -e "round trip: ▁" "$work/out") == 2 ]]'
 
 echo "$passed passed, $failed failed"
 [[ $failed == 0 ]]

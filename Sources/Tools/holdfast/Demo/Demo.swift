@@ -47,6 +47,10 @@ struct Demo: Sendable {
                 return false
             }
             group.addTask {
+                for await state in socket.states { await stage.stands(state) }
+                return false
+            }
+            group.addTask {
                 guard (try? await Task.sleep(for: Self.limit)) != nil else { return false }
                 await stage.say(.demo, "time is up", .bad)
                 await socket.close()

@@ -1,6 +1,10 @@
+import Holdfast
+
 /// The one place where the demo's events meet: keeps the ledger and prints the timeline.
 actor DemoStage {
+    private static let columns = 60
     private(set) var ledger = DemoLedger()
+    private var chart = DemoChart()
     private let timeline: Timeline
     private let start = ContinuousClock.now
 
@@ -30,15 +34,18 @@ actor DemoStage {
     /// Takes the echo of a message and answers with how many have come; one in `step` is shown.
     func echoed(_ number: Int, step: Int) -> Int {
         guard let roundTrip = ledger.echoed(number, at: elapsed) else { return ledger.answeredCount }
+        chart.echoed(after: roundTrip, at: elapsed)
         if ledger.answeredCount.isMultiple(of: step) {
             say(.client, "\(ledger.answeredCount.counted("message")) echoed, the last in \(roundTrip.phrase)")
         }
         return ledger.answeredCount
     }
 
-    /// Prints the totals; true if the promise was kept.
+    func stands(_ state: WebSocketState) { chart.stands(DemoChart.Standing(state), at: elapsed) }
+
+    /// Prints the chart and the totals; true if the promise was kept.
     func finish(messages: Int, cuts: Int) -> Bool {
-        for line in ledger.summary { say(.demo, line) }
+        for line in chart.lines(until: elapsed, columns: Self.columns) + ledger.summary { say(.demo, line) }
         let kept = ledger.keepsPromise(messages: messages, cuts: cuts)
         say(
             .demo,
@@ -50,4 +57,16 @@ actor DemoStage {
     }
 
     private var elapsed: Duration { start.duration(to: .now) }
+}
+
+extension DemoChart.Standing {
+    fileprivate init(_ state: WebSocketState) {
+        self =
+            switch state {
+            case .connected: .connected
+            case .connecting: .connecting
+            case .waiting, .held: .waiting
+            case .disconnected, .closing, .closed: .none
+            }
+    }
 }
