@@ -11,7 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants tool fuzz-short conformance-share interop lint format bench bench-quick fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants tool fuzz-short conformance-share interop survive survive-share lint format bench bench-quick fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -23,7 +23,7 @@ demo: ## Watch a connection survive two cuts (builds the tool first; then under 
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit tool fuzz-short conformance-share interop bench-quick ## All tests: unit, tool, fuzz, Autobahn (with a share of its slow cases), real peers, cost
+test: unit tool fuzz-short conformance-share interop survive-share bench-quick ## All tests: unit, tool, fuzz, Autobahn (with a share of its slow cases), real peers, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -56,6 +56,12 @@ conformance-share: build
 
 interop: build ## Node ws, Python websockets, websocketd, nginx with TLS and Chromium
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop Interop/run.sh
+
+survive-share: build
+	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh share
+
+survive: build ## 1,000 cuts against real servers, which are also killed and frozen; 10,000 connections opened and closed (minutes)
+	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh
 
 conformance: ## Autobahn, all 517 cases in both roles, with a release build (about 20 minutes)
 	@$(TALLY) suite conformance Conformance/run.sh all

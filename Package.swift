@@ -101,7 +101,9 @@ let package = Package(
             path: "Sources/Tools/holdfast", swiftSettings: strict),
 
         // Peers of the conformance, interop and benchmark scripts.
-        .executableTarget(name: "HoldfastPeer", dependencies: ["Holdfast", "HoldfastServer"], path: "Interop/Peer", swiftSettings: strict),
+        .executableTarget(
+            name: "HoldfastPeer", dependencies: ["Holdfast", "HoldfastServer", "HoldfastTesting", nioLocks], path: "Interop/Peer",
+            swiftSettings: strict),
         // What `make bench-quick` counts the instructions of.
         .executableTarget(
             name: "HoldfastProbe",

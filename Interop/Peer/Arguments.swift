@@ -17,4 +17,7 @@ struct Arguments {
             }
         }
     }
+
+    /// The value of an option that is a whole number, at least 1.
+    func number(_ option: String) -> Int? { options[option].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } }
 }

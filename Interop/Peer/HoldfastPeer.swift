@@ -6,6 +6,9 @@ import Holdfast
 enum HoldfastPeer {
     static let usage = """
         usage: HoldfastPeer echo-server [--tls-cert FILE --tls-key FILE]
+               HoldfastPeer survive SERVER… --log FILE --cuts N --rounds N [--seed N]
+               HoldfastPeer cycles SERVER… --log FILE --count N
+               HoldfastPeer survive-server --port N
                HoldfastPeer suite URL [--ca FILE] [--no-compression] [--lines]
                HoldfastPeer autobahn-client URL --agent NAME
         """
@@ -15,6 +18,16 @@ enum HoldfastPeer {
         switch (arguments.words.first, arguments.words.count) {
         case ("echo-server", 1):
             try await EchoServer(certificate: arguments.options["--tls-cert"], key: arguments.options["--tls-key"]).run()
+        case ("survive", 2...):
+            guard let cuts = arguments.number("--cuts"), let rounds = arguments.number("--rounds") else { fail() }
+            let seed = arguments.number("--seed").map(UInt64.init) ?? .random(in: 0...UInt64(UInt32.max))
+            exit(await SurviveRun(server: try server(arguments), cuts: cuts, rounds: rounds, seed: seed).run() ? 0 : 1)
+        case ("cycles", 2...):
+            guard let count = arguments.number("--count") else { fail() }
+            exit(await Cycles(server: try server(arguments), count: count).run() ? 0 : 1)
+        case ("survive-server", 1):
+            guard let port = arguments.number("--port") else { fail() }
+            try await SurviveServer(port: port).run()
         case ("suite", 2):
             var suite = Suite(url: arguments.words[1], isLineBased: arguments.options["--lines"] != nil)
             if let file = arguments.options["--ca"] { suite.configuration.tls.trust = .file(file) }
@@ -26,6 +39,11 @@ enum HoldfastPeer {
         default:
             fail()
         }
+    }
+
+    private static func server(_ arguments: Arguments) throws -> ServerProcess {
+        guard let log = arguments.options["--log"] else { fail() }
+        return try ServerProcess(Array(arguments.words.dropFirst()), log: log)
     }
 
     private static func fail() -> Never {

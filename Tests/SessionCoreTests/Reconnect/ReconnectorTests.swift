@@ -67,6 +67,27 @@ import WebSocketCore
         #expect(session.wait == .milliseconds(700))
     }
 
+    @Test func `a crowd that is turned away at once does not come back together when the spacing is over`() {
+        let waits = (1...100 as ClosedRange<UInt64>).compactMap { seed -> Duration? in
+            var (session, effects) = (Reconnector(seed: seed), [Reconnector.Effect]())
+            session.handle(.start, at: .start, into: &effects)
+            session.handle(.lost(generation: 1, Loss(.unreachable)), at: .start, into: &effects)
+            return session.deadline?.offset
+        }
+        #expect(Set(waits).count > 90)
+        #expect(waits.allSatisfy { $0 >= .seconds(1) && $0 <= .seconds(2) })
+    }
+
+    @Test func `no wait is above the limit, though spacing and backoff add up`() {
+        var session = Driven(
+            ReconnectPolicy(
+                backoff: Backoff(base: .seconds(8), cap: .seconds(8), jitter: .proportional(0)), spacing: .seconds(9),
+                longestRetryAfter: .zero))
+        session.handle(.start)
+        session.lose()
+        #expect(session.wait == .seconds(9))
+    }
+
     @Test func `without any wait the next attempt begins at once`() {
         var session = Driven(ReconnectPolicy(backoff: Backoff(base: .zero, minimum: .zero), spacing: .zero))
         session.handle(.start)

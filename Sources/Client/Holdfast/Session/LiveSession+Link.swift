@@ -24,6 +24,7 @@ extension LiveSession {
                 connection.abort()  // Nobody waits for it any more.
                 throw WebSocketError(TransportError(.cancelled, "the attempt was given up"))
             }
+            dropForgotten(before: attempt.generation)
             links[attempt.generation]?.connection = connection
             self.connection = connection
             // Before anybody sees it: from here on it counts as open.
@@ -35,6 +36,12 @@ extension LiveSession {
         } catch {
             return (Loss(error.transport), error)
         }
+    }
+
+    /// The messages of a connection come after all of those before it: one that was given up, and whose peer does not answer the close,
+    /// would keep them from the app until the close times out.
+    private func dropForgotten(before generation: UInt64) {
+        for (older, link) in links where older < generation && link.isForgotten { link.connection?.abort() }
     }
 
     private func judge(_ ending: Result<CloseRecord, TransportError>) -> (loss: Loss, cause: WebSocketError?) {

@@ -12,7 +12,8 @@ public struct ReconnectPolicy: Hashable, Sendable {
     public var stableAfter: Duration
     /// The least time from the start of one attempt to the start of the next; by default 1 s.
     ///
-    /// It holds whatever flaps: the link, the network, or the app between background and foreground.
+    /// It holds whatever flaps: the link, the network, or the app between background and foreground. A backoff that would be over
+    /// sooner begins when it ends, so that clients which are turned away together do not come back together.
     public var spacing: Duration
     /// Which losses are worth another attempt.
     public var losses: LossTable

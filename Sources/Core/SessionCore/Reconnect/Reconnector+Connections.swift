@@ -54,9 +54,16 @@ extension Reconnector {
         if verdict == .final || (verdict == .refreshCredentials && !canRefresh) { return enter(.stopped(.refused(loss)), into: &effects) }
         guard failures < policy.maximumAttempts else { return enter(.stopped(.exhausted(loss)), into: &effects) }
         note(loss, of: attempt, at: now)
-        due = now + policy.backoff.delay(attempt: failures + 1, using: &random)
+        due = now + spread(policy.backoff.delay(attempt: failures + 1, using: &random), at: now)
         if verdict == .retry, !wasStable, loss.cause.blamesEndpoint { rotate() }
         proceed(at: now, into: &effects)
+    }
+
+    /// A shorter wait than what is left of the spacing is added to it: clients that were refused together would else end their spacing
+    /// together, whatever the jitter.
+    private func spread(_ delay: Duration, at now: Moment) -> Duration {
+        let left = spaced - now
+        return delay < left ? min(left + delay, policy.longestWait) : delay
     }
 }
 
