@@ -11,7 +11,11 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
+<<<<<<< ours
 .PHONY: help demo build test unit simulate mutants tool fuzz-short conformance-share interop survive survive-share lint format bench bench-quick fuzz soak conformance sanitize clean
+=======
+.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop lint format bench bench-quick fuzz soak conformance sanitize clean
+>>>>>>> theirs
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -23,7 +27,11 @@ demo: ## Watch a connection survive two cuts (builds the tool first; then under 
 	@$(NEED)
 	swift run holdfast demo
 
+<<<<<<< ours
 test: unit tool fuzz-short conformance-share interop survive-share bench-quick ## All tests: unit, tool, fuzz, Autobahn (with a share of its slow cases), real peers, bad links, cost
+=======
+test: unit tool network fuzz-short conformance-share interop bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, cost
+>>>>>>> theirs
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -46,6 +54,10 @@ mutants: ## Bugs put into the session's rules one by one: the tests have to see 
 tool: build ## The command-line tool, run as people and scripts run it
 	@$(NEED) python3 openssl
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite tool scripts/test-tool.sh
+
+network: build ## Interfaces that come and go, in a network namespace of its own (Linux, as root)
+	@$(NEED) iproute2 util-linux
+	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite network scripts/test-network.sh
 
 fuzz-short:
 	@$(NEED)

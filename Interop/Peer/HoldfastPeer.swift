@@ -11,6 +11,7 @@ enum HoldfastPeer {
                HoldfastPeer survive-server --port N
                HoldfastPeer suite URL [--ca FILE] [--no-compression] [--lines]
                HoldfastPeer autobahn-client URL --agent NAME
+               HoldfastPeer paths URL     (Linux)
         """
 
     static func main() async throws {
@@ -36,6 +37,9 @@ enum HoldfastPeer {
         case ("autobahn-client", 2):
             guard let agent = arguments.options["--agent"] else { fail() }
             try await AutobahnClient(url: arguments.words[1], agent: agent).run()
+        #if os(Linux)
+            case ("paths", 2): await PathReport(url: arguments.words[1]).run()
+        #endif
         default:
             fail()
         }

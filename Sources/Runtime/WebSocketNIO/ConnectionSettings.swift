@@ -19,6 +19,8 @@ package struct ConnectionSettings: Sendable {
     package var closeTimeout: Duration = .seconds(10)
     /// Silence after which a ping is sent; nil: never.
     package var pingInterval: Duration? = .seconds(20)
+    /// What asks in place of a ping; nil: a ping does.
+    package var pingMessage: PingMessage?
     /// How long a pong may take.
     package var pingTimeout: Duration = .seconds(10)
     /// How long the peer may take nothing of what we send; nil: for ever.

@@ -190,6 +190,10 @@ package final class WebSocketChannel: BatchTransport {
 
     package func probe() { perform { $0.probe() } }
 
+    package func setPingInterval(_ interval: Duration?) { perform { $0.setPingInterval(interval) } }
+
+    package func observe(_ observer: (any LinkObserver)?) { perform { $0.observer = observer } }
+
     package func close(_ frame: CloseFrame) async -> CloseRecord {
         if let closeRecord { return closeRecord }
         perform { $0.close(frame) }

@@ -81,6 +81,8 @@ extension WebSocketHandler {
         deliver()
         var error = failure ?? TransportError(ending: record)
         error?.record = record
+        noteActivity()
+        if heartbeat.meetsSilence { error?.wasIdle = true }
         failure = error
         // Whoever learns of the end finds the record, and can send nothing more.
         onFinished((record, error))
@@ -91,5 +93,6 @@ extension WebSocketHandler {
             handler.ended(error.map { .failure($0) } ?? .success(record))
         }
         feedHeartbeat(.ended)
+        observer = nil
     }
 }

@@ -18,7 +18,7 @@ extension WebSocketHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        activeAt = .now()
+        if isInTurn { activeAt = .now() }  // The end of the stream is no byte.
         finishTurn()
         context.fireChannelReadComplete()
     }
@@ -60,7 +60,8 @@ extension WebSocketHandler {
             dropsRest = true
             return batch = ReceivedBatch()
         }
-        if !inbound.append(&batch) { pause() }
+        if !questions.isEmpty { takeAnswers() }
+        if !batch.isEmpty, !inbound.append(&batch) { pause() }
     }
 
     /// Calls an inline handler: a link that breaks meanwhile counts as broken when it returns.

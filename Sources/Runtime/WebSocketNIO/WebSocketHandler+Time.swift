@@ -19,6 +19,12 @@ extension WebSocketHandler {
         flush()
     }
 
+    /// Silence of another length calls for a ping.
+    func setPingInterval(_ interval: Duration?) {
+        feedHeartbeat(.setInterval(interval))
+        flush()
+    }
+
     func feedHeartbeat(_ input: Heartbeat.Input) {
         noteActivity()
         heartbeat.handle(input, at: now, into: &heartbeatEffects)
@@ -56,7 +62,7 @@ extension WebSocketHandler {
     }
 
     /// Tells the heartbeat of the last bytes, when it has something to decide: not at every read.
-    private func noteActivity() {
+    func noteActivity() {
         guard let at = activeAt.take() else { return }
         heartbeat.handle(.activity, at: moment(at), into: &heartbeatEffects)
     }
@@ -72,8 +78,10 @@ extension WebSocketHandler {
 
     private func perform(_ effect: Heartbeat.Effect) {
         switch effect {
-        case .sendPing(let payload): ping(payload)
+        case .sendPing(let payload):
+            if let question = settings.pingMessage, heartbeat.isAutomatic(payload) { ask(question, payload) } else { ping(payload) }
         case .roundTrip(let id, let duration):
+            observer?.roundTrip(duration, isAutomatic: id == nil)
             if let id { pings.removeValue(forKey: id)?.succeed(duration) }
         case .expired(let id):
             let isOver = closing.isClosing || survivor != nil

@@ -39,6 +39,10 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
     /// When the last bytes came, if the heartbeat has not heard of it: it is told when it matters.
     @exclusivity(unchecked) var activeAt: NIODeadline?
     var heartbeatEffects: [Heartbeat.Effect] = []
+    /// The messages of ours that asked in place of a ping.
+    @exclusivity(unchecked) var questions = PingQuestions()
+    /// Who hears of the round trips.
+    var observer: (any LinkObserver)?
     let origin = NIODeadline.now()
     @exclusivity(unchecked) var alarm: Moment?
     @exclusivity(unchecked) var alarmIndex: Int?

@@ -56,6 +56,14 @@ public protocol MessageTransport: AnyObject, Sendable {
     /// Asks the peer at once whether it lives, for there is a reason to doubt it: silence for the time of a pong fails the connection.
     func probe()
 
+    /// Silence of this length calls for an automatic ping from now on; nil for none. The present silence counts from its start.
+    func setPingInterval(_ interval: Duration?)
+
+    /// Tells `observer` what is measured from now on, in place of whoever was told before; nil: nobody is.
+    ///
+    /// It is let go when the connection ends.
+    func observe(_ observer: (any LinkObserver)?)
+
     /// Performs the close handshake, after what was accepted for sending; returns when the outcome is known.
     func close(_ frame: CloseFrame) async -> CloseRecord
 

@@ -58,6 +58,11 @@ public struct TransportError: Error, Sendable {
         get { storage.record }
         set { change { $0.record = newValue } }
     }
+    /// Whether the link broke while a ping had met nothing but silence: perhaps something on the way had forgotten it.
+    public var wasIdle: Bool {
+        get { storage.wasIdle }
+        set { change { $0.wasIdle = newValue } }
+    }
     /// The error of the layer below.
     public var underlying: (any Error)? {
         get { storage.underlying }
@@ -84,6 +89,7 @@ public struct TransportError: Error, Sendable {
         var response: ResponseHead?
         var body: [UInt8] = []
         var record: CloseRecord?
+        var wasIdle = false
         var underlying: (any Error)?
 
         init(_ code: Code, _ detail: String, _ underlying: (any Error)?) {
@@ -92,7 +98,7 @@ public struct TransportError: Error, Sendable {
 
         convenience init(_ other: Storage) {
             self.init(other.code, other.detail, other.underlying)
-            (response, body, record) = (other.response, other.body, other.record)
+            (response, body, record, wasIdle) = (other.response, other.body, other.record, other.wasIdle)
         }
     }
 }

@@ -16,6 +16,7 @@ import Testing
         policy.background = Bool.random(using: &random) ? .keep : .close(after: .seconds(3))
         // So that a 401 twice in a row, which this world has, does not end the run.
         policy.reconnect.losses[.refused(status: 401)] = Bool.random(using: &random) ? .retry : .refreshCredentials
+        policy.heartbeat = Bool.random(using: &random) ? .fixed : .adaptive()
         return policy
     }
 
@@ -87,7 +88,7 @@ private struct SessionCheck {
                 last = now
             case .report(.stopped): isOver = true
             case .fetchCredential(let number): #expect(fetches.insert(number).inserted, "seed \(seed): a fetch twice")
-            case .disconnect, .retire, .probe, .cancelFetch, .abandon, .report: break
+            case .disconnect, .retire, .probe, .setPingInterval, .cancelFetch, .abandon, .report: break
             }
         }
     }

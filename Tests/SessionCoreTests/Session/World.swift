@@ -67,7 +67,7 @@ struct World: Machine {
             guard links[generation]?.isHalfOpen == true else { return }
             plan(.end(generation, Loss(.unresponsive)), after: .seconds(10), at: now)
         case .fetchCredential(let number): provide(number, at: now)
-        case .cancelFetch, .report: break
+        case .cancelFetch, .setPingInterval, .report: break
         }
     }
 

@@ -159,7 +159,7 @@ import WebSocketCore
     @Test func `every requested ping is told exactly once, whatever happens`() {
         let inputs: [Audited.Input] =
             [.request, .writeOldest, .pongNewest, .pongOldest]
-            + [.activity, .paused, .resumed, .ended].map { .other($0) }
+            + [.activity, .answered, .postponed, .setInterval(.seconds(3)), .paused, .resumed, .ended].map { .other($0) }
         let states = explore(Audited(), inputs: inputs, depth: 7, tick: .seconds(2)) { step in
             let after = step.after
             #expect(Set(after.told).count == after.told.count, "told twice: \(step)")

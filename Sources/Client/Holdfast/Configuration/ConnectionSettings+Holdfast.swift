@@ -38,5 +38,6 @@ extension ClientOptions {
         connection = ConnectionSettings(
             role: .client, limits: configuration.limits, timeouts: configuration.timeouts, compression: configuration.compression,
             delivery: configuration.delivery)
+        connection.pingMessage = configuration.pingMessage
     }
 }

@@ -26,6 +26,7 @@ extension LiveSession {
             }
             dropForgotten(before: attempt.generation)
             links[attempt.generation]?.connection = connection
+            connection.transport.observe(LinkWitness(self, generation: attempt.generation))
             self.connection = connection
             // Before anybody sees it: from here on it counts as open.
             await note(.opened(generation: attempt.generation))

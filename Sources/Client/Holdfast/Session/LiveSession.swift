@@ -94,6 +94,7 @@ actor LiveSession {
         case .disconnect(let generation, let farewell): part(with: generation, farewell == .asked ? self.farewell : Self.background)
         case .retire(let generation): part(with: generation, Self.handedOver)
         case .probe(let generation): links[generation]?.connection?.transport.probe()
+        case .setPingInterval(let generation, let interval): links[generation]?.connection?.transport.setPingInterval(interval)
         case .abandon: for generation in links.keys { abandon(generation) }
         case .fetchCredential(let number): fetchCredential(number)
         case .cancelFetch:
@@ -223,5 +224,5 @@ actor LiveSession {
     }
 
     /// The present connection, unless it has ended and its loss is about to be noticed.
-    private var usable: WebSocketConnection? { connection?.closeRecord == nil ? connection : nil }
+    var usable: WebSocketConnection? { connection?.closeRecord == nil ? connection : nil }
 }

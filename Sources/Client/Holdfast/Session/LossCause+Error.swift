@@ -5,7 +5,7 @@ import WebSocketRuntime
 extension Loss {
     /// What an error, or a clean end, means to whoever decides whether to connect again.
     init(_ error: TransportError) {
-        self.init(LossCause(error), retryAfter: error.response?.headers.retryAfter)
+        self.init(LossCause(error), retryAfter: error.response?.headers.retryAfter, wasIdle: error.wasIdle)
     }
 }
 

@@ -24,13 +24,17 @@ public final class WebSocket: Sendable {
     /// Starts to connect.
     ///
     /// - Parameters:
-    ///   - url: `ws://host:port/path?query` or `wss://…`; a bad one is told by ``WebSocketEvent/closed(_:)``.
+    ///   - url: `ws://host:port/path?query` or `wss://…`; a bad one, be it an alternative, is told by
+    ///     ``WebSocketEvent/closed(_:)`` at once.
     ///   - configure: Changes what is to be other than the defaults.
     public convenience init(_ url: String, _ configure: (inout WebSocketOptions) -> Void = { _ in }) {
         var options = WebSocketOptions()
         configure(&options)
+        if options.staysWithinDevice(url) { options.pathSource = options.pathSource.map(LocalPathSource.init) }
+        let problem = options.problem(with: url)
         self.init(options, clock: ContinuousClock()) { [options] (attempt) async throws(WebSocketError) in
-            try await options.connect(attempt, to: url)
+            if let problem { throw problem }
+            return try await options.connect(attempt, to: url)
         }
     }
 
@@ -51,7 +55,10 @@ public final class WebSocket: Sendable {
             policy: options.policy, endpoints: 1 + options.alternatives.count, hasCredentials: options.credentials != nil, seed: seed)
         self.session = live
         // SAFETY: owned by this object and cancelled with it.
-        run = Task { await live.run(session, clock: clock) }
+        run = Task {
+            async let _ = live.follow(options.pathSource)
+            await live.run(session, clock: clock)
+        }
     }
 
     deinit { run.cancel() }

@@ -29,6 +29,17 @@ public struct WebSocketOptions: Sendable {
         get { policy.path }
         set { policy.path = newValue }
     }
+    /// How long a connection may be silent before it is asked whether it lives: fixed, or adaptive for devices that pay for every ping.
+    ///
+    /// How long an answer may take is in ``WebSocketTimeouts/ping``; what asks is a ping or ``WebSocketConfiguration/pingMessage``.
+    public var heartbeat: HeartbeatPolicy {
+        get { policy.heartbeat }
+        set { policy.heartbeat = newValue }
+    }
+    /// Who tells what happens to the network; nil: only the app does.
+    ///
+    /// If a URL leads to this device itself (`localhost`, 127.0.0.0/8 or `::1`), what the source says never holds attempts back.
+    public var pathSource: (any PathSource)?
     var policy = SessionPolicy()
 
     /// The defaults.

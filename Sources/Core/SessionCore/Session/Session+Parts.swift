@@ -104,10 +104,9 @@ extension Session {
         reconnect(wasHeld ? .release(fresh: true) : .networkReturned, at: now, into: &effects)
     }
 
-    private func probe(into effects: inout [Effect]) {
-        switch phase {
-        case .connected(let attempt, _), .handingOver(let attempt, _, _): effects.append(.probe(generation: attempt.generation))
-        case .idle, .connecting, .waiting, .held, .stopped: break
-        }
+    private mutating func probe(into effects: inout [Effect]) {
+        guard let serving else { return }
+        doubted = serving
+        effects.append(.probe(generation: serving))
     }
 }

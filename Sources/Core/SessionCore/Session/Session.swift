@@ -2,8 +2,9 @@ public import MachineCore
 
 /// The whole life of a WebSocket that outlives its connections, put together out of small machines.
 ///
-/// ``Reconnector`` owns the connections; ``CredentialKeeper``, ``AppLife`` and ``PathWatch`` say what they ask of it. Connections are
-/// known by their generation, and two exist at once only while one takes over from the other.
+/// ``Reconnector`` owns the connections; ``CredentialKeeper``, ``AppLife`` and ``PathWatch`` say what they ask of it, and
+/// ``HeartbeatPacer`` finds how long a silence may be, if that is to be found. Connections are known by
+/// their generation, and two exist at once only while one takes over from the other.
 public struct Session: Machine, Hashable {
     /// What can happen to a session.
     public enum Input: Hashable, Sendable {
@@ -11,6 +12,8 @@ public struct Session: Machine, Hashable {
         case start
         /// The connection of this generation is open.
         case opened(generation: UInt64)
+        /// An automatic ping of the connection of this generation was answered.
+        case answered(generation: UInt64)
         /// The connection of this generation, or the attempt at it, is gone.
         case lost(generation: UInt64, Loss)
         /// The provider gave a credential that lives for so long from now; nil: it does not expire.
@@ -34,6 +37,8 @@ public struct Session: Machine, Hashable {
         case retire(generation: UInt64)
         /// Ask the connection of this generation at once whether it lives, and drop it if it does not.
         case probe(generation: UInt64)
+        /// Let silence of this length call for a ping on the connection of this generation, from now on.
+        case setPingInterval(generation: UInt64, Duration)
         /// Ask the provider; tell the number with what becomes of it, and keep the credential in place of the last.
         case fetchCredential(UInt64)
         /// Cancel the fetch that runs.
@@ -62,6 +67,12 @@ public struct Session: Machine, Hashable {
     var holders: Set<Holder> = []
     /// Whether the keeper knows of a connection.
     var isConnected = false
+    /// What finds how long a silence may be; nil: nothing does.
+    var pacer: HeartbeatPacer?
+    /// The connection that was asked out of turn whether it lives, and has not answered.
+    var doubted: UInt64?
+    /// The interface that the last path took.
+    var interface: String?
 
     /// A session that has not started.
     ///
@@ -74,6 +85,7 @@ public struct Session: Machine, Hashable {
         reconnector = Reconnector(policy: policy.reconnect, endpoints: endpoints, hasCredentials: hasCredentials, seed: seed)
         keeper = hasCredentials ? CredentialKeeper(policy: policy.credentials) : nil
         (life, path) = (AppLife(policy: policy.background), PathWatch(policy: policy.path))
+        pacer = policy.heartbeat.pacer
     }
 
     /// What the session is doing.
@@ -89,23 +101,32 @@ public struct Session: Machine, Hashable {
     /// Applies one input and appends what must be done about it, in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         if isOver { return }
+        let served = serving
         switch input {
         case .start: reconnect(.start, at: now, into: &effects)
         case .opened(let generation): reconnect(.opened(generation: generation), at: now, into: &effects)
-        case .lost(let generation, let loss): reconnect(.lost(generation: generation, loss), at: now, into: &effects)
+        case .answered(let generation): noteAnswered(generation, at: now, into: &effects)
+        case .lost(let generation, let loss):
+            noteSilence(generation, loss)
+            reconnect(.lost(generation: generation, loss), at: now, into: &effects)
         case .credentialProvided(let fetch, let life): keep(.provided(fetch: fetch, expiresIn: life), at: now, into: &effects)
         case .credentialFailed(let fetch, let isRetryable): keep(.failed(fetch: fetch, isRetryable: isRetryable), at: now, into: &effects)
         case .life(let input): feedLife(at: now, into: &effects) { $0.handle(input, at: now, into: &$1) }
-        case .path(let input): feedPath(input, at: now, into: &effects)
+        case .path(let input):
+            noteInterface(input, into: &effects)
+            feedPath(input, at: now, into: &effects)
         case .close: reconnect(.stop, at: now, into: &effects)
         }
+        followPace(since: served, at: now, into: &effects)
     }
 
     /// Applies the passing of time; calling early or twice is harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         if isOver { return }
+        let served = serving
         feedLife(at: now, into: &effects) { $0.wake(at: now, into: &$1) }
         keep(at: now, into: &effects) { $0.wake(at: now, into: &$1) }
         reconnect(.asked, at: now, into: &effects) { $0.wake(at: now, into: &$1) }
+        followPace(since: served, at: now, into: &effects)
     }
 }

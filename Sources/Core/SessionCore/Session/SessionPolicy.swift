@@ -6,6 +6,8 @@ public struct SessionPolicy: Hashable, Sendable {
     public var credentials = CredentialPolicy()
     /// What to do while the app is in the background.
     public var background = BackgroundPolicy.close(after: .seconds(3))
+    /// How long a connection may be silent.
+    public var heartbeat = HeartbeatPolicy.fixed
     /// What to do about the network.
     public var path = PathPolicy()
 

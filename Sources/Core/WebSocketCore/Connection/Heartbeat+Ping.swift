@@ -55,6 +55,26 @@ extension Heartbeat {
         pings.removeFirst(answered.count)
     }
 
+    /// An answer that names no ping is that of the automatic one.
+    mutating func noteAnswered(at now: Moment, into effects: inout [Effect]) {
+        lastActivity = now
+        guard let index = pings.firstIndex(where: { $0.id == nil }) else { return }
+        let ping = pings.remove(at: index)
+        effects.append(.roundTrip(id: nil, now - (ping.writtenAt ?? ping.queuedAt)))
+    }
+
+    /// As if it had been answered: what cannot be asked is held against nobody.
+    mutating func postpone(at now: Moment) {
+        pings.removeAll { $0.id == nil }
+        lastActivity = now
+    }
+
+    /// Whether the ping with this payload is one that nobody asked for, still without an answer.
+    public func isAutomatic(_ payload: [UInt8]) -> Bool {
+        guard let number = number(in: payload) else { return false }
+        return pings.contains { $0.number == number && $0.id == nil }
+    }
+
     mutating func end(into effects: inout [Effect]) {
         for ping in pings { if let id = ping.id { effects.append(.expired(id)) } }
         pings.removeAll()

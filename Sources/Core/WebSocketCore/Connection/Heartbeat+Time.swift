@@ -24,6 +24,9 @@ extension Heartbeat {
         sendAutomatic(isProbe: false, at: now, into: &effects)
     }
 
+    /// Whether an automatic ping has left and has met nothing but silence.
+    public var meetsSilence: Bool { pings.contains { $0.writtenAt != nil && isAsking($0) } }
+
     /// When silence calls for an automatic ping; nil while one is out that has met nothing else.
     private var pingDue: Moment? {
         guard let interval, !isPaused, !isEnded, !pings.contains(where: isAsking) else { return nil }

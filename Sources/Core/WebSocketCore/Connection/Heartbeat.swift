@@ -18,6 +18,10 @@ public struct Heartbeat: Machine, Hashable {
         case written([UInt8])
         /// A pong arrived.
         case pong([UInt8])
+        /// What was sent in place of an automatic ping was answered with something else than a pong.
+        case answered
+        /// The automatic ping cannot be sent for now. It is not asked for again before another interval has passed.
+        case postponed
         /// Bytes arrived, or the socket took bytes it could not take before. Cheap: call it once per read burst.
         case activity
         /// There is a reason to doubt the link, such as a lost path: ask now, unless an automatic ping is out already.
@@ -68,7 +72,7 @@ public struct Heartbeat: Machine, Hashable {
     ///   - seed: Four random bytes for the payloads, so that no pong of another connection is taken for ours.
     ///   - now: When the connection opened.
     public init(
-        interval: Duration? = .seconds(20), patience: Duration = .seconds(20), stall: Duration = .seconds(60),
+        interval: Duration? = .seconds(20), patience: Duration = .seconds(10), stall: Duration = .seconds(60),
         seed: UInt32, openedAt now: Moment = .start
     ) {
         (self.interval, self.patience, self.stall, self.seed, lastActivity) = (interval, patience, stall, seed, now)
@@ -81,6 +85,8 @@ public struct Heartbeat: Machine, Hashable {
         case .pingRequested(let id, let patience): send(id, patience, at: now, into: &effects)
         case .written(let payload): noteWritten(payload, at: now)
         case .pong(let payload): noteAnswered(payload, at: now, into: &effects)
+        case .answered: noteAnswered(at: now, into: &effects)
+        case .postponed: postpone(at: now)
         case .activity: lastActivity = now
         case .probe: probe(at: now, into: &effects)
         case .setInterval(let interval): self.interval = interval

@@ -14,6 +14,12 @@ struct MemoryEnd {
     var heartbeat: Heartbeat
     var assembly: MemoryAssembly
     let stall: Duration
+    /// What asks in place of a ping: that is the client's to choose.
+    let question: PingMessage?
+    let patience: Duration
+    var questions = PingQuestions()
+    /// Who hears of the round trips.
+    var observer: (any LinkObserver)?
 
     /// Why the connection failed, once it did; the first reason counts.
     var failure: TransportError?
@@ -40,7 +46,8 @@ struct MemoryEnd {
         // The seed keeps apart the payloads of different connections, and no frame leaves this one.
         heartbeat = Heartbeat(interval: timeouts.pingInterval, patience: timeouts.ping, stall: timeouts.stall, seed: 0)
         assembly = MemoryAssembly(configuration.delivery, limit: configuration.limits.message)
-        stall = timeouts.stall
+        (stall, patience) = (timeouts.stall, timeouts.ping)
+        question = ports.role == .client ? configuration.pingMessage : nil
     }
 
     /// Its side of the link is gone.

@@ -64,6 +64,11 @@ extension MemoryLink {
     }
 
     private func hand(_ batch: inout ReceivedBatch, to role: Role) {
+        if let question = self[role].question, !self[role].questions.isEmpty,
+            question.takeAnswers(from: &batch, to: &self[role].questions)
+        {
+            feedHeartbeat(role, .answered)
+        }
         // An end that closes reads on, and keeps nothing that its app has no room for.
         guard !batch.isEmpty, !self[role].isPaused, !self[role].ports.inbound.append(&batch) else { return }
         self[role].isPaused = true

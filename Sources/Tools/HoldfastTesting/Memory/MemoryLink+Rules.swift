@@ -65,6 +65,7 @@ extension MemoryLink {
     private func finish(_ role: Role, _ record: CloseRecord) {
         var error = self[role].failure ?? TransportError(ending: record)
         error?.record = record
+        if self[role].heartbeat.meetsSilence { error?.wasIdle = true }
         self[role].failure = error
         let ports = self[role].ports
         // First, so that whoever hears of the end finds the record.
@@ -72,15 +73,15 @@ extension MemoryLink {
         ports.inbound.finish(error.map { .failure($0) } ?? .success(()))
         ports.outbound.finish(error ?? .closing, discarding: false)
         feedHeartbeat(role, .ended)
+        self[role].observer = nil
     }
 
     private func perform(_ effects: [Heartbeat.Effect], of role: Role) {
         for effect in effects {
             switch effect {
-            case .sendPing(let payload):
-                self[role].enqueue(.ping(payload))
-                feedHeartbeat(role, .written(payload))
+            case .sendPing(let payload): send(payload, of: role)
             case .roundTrip(let id, let duration):
+                self[role].observer?.roundTrip(duration, isAutomatic: id == nil)
                 if let id { self[role].pings.removeValue(forKey: id)?.settle(.success(duration)) }
             case .expired(let id):
                 let end = self[role].failure ?? .closing
@@ -89,5 +90,15 @@ extension MemoryLink {
             case .dead: lose(role, TransportError(.unresponsive, "the peer was silent for too long and answered no ping"))
             }
         }
+    }
+
+    private func send(_ ping: [UInt8], of role: Role) {
+        guard let question = self[role].question, self[role].heartbeat.isAutomatic(ping) else {
+            self[role].enqueue(.ping(ping))
+            return feedHeartbeat(role, .written(ping))
+        }
+        guard (try? self[role].ports.outbound.offer(question.make())) == true else { return feedHeartbeat(role, .postponed) }
+        self[role].questions.ask(at: now, patience: self[role].patience)
+        feedHeartbeat(role, .written(ping))
     }
 }

@@ -13,6 +13,8 @@ final class MemoryLink {
         case abort(Role)
         case ping(Role, Duration, Outcome<Result<Duration, TransportError>>)
         case probe(Role)
+        case setPingInterval(Role, Duration?)
+        case observe(Role, (any LinkObserver)?)
         case stall, resume, cut
         /// The alarm that was set for this moment rang.
         case alarm(Moment)
@@ -53,6 +55,8 @@ final class MemoryLink {
         case .abort(let role): lose(role, .dropped)
         case .ping(let role, let patience, let pong): ping(role, patience, pong)
         case .probe(let role): feedHeartbeat(role, .probe)
+        case .setPingInterval(let role, let interval): feedHeartbeat(role, .setInterval(interval))
+        case .observe(let role, let observer): self[role].observer = self[role].isOver ? nil : observer
         case .stall: isStalled = true
         case .resume: isStalled = false
         case .cut: for role in [Role.client, .server] { feedClosing(role, .transportEnded) }

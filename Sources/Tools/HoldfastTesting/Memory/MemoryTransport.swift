@@ -99,6 +99,12 @@ public final class MemoryTransport: MessageTransport {
     /// Asks the peer at once whether it lives; silence for the time of a pong, on the pair's clock, fails the connection.
     public func probe() { post.yield(.probe(role)) }
 
+    /// Silence of this length, on the pair's clock, calls for an automatic ping from now on; nil for none.
+    public func setPingInterval(_ interval: Duration?) { post.yield(.setPingInterval(role, interval)) }
+
+    /// Tells `observer` what is measured from now on, until the connection ends; nil: nobody is told.
+    public func observe(_ observer: (any LinkObserver)?) { post.yield(.observe(role, observer)) }
+
     /// Performs the close handshake, after what was accepted for sending; returns when the outcome is known.
     ///
     /// If the task is cancelled the link is dropped at once.

@@ -1,0 +1,98 @@
+import HoldfastServer
+import HoldfastTesting
+import NIOConcurrencyHelpers
+import Testing
+
+@testable import Holdfast
+
+/// Where news of the network come from, and which URLs can be connected to.
+@Suite(.timeLimit(.minutes(1))) struct SessionNetworkTests {
+    private static let home = NetworkPath(.wired, interface: "eth0")
+
+    @Test func `a source tells of the network in place of the app`() async throws {
+        let paths = HeartPaths()
+        let stage = Stage { $0.pathSource = paths }
+        try await stage.refuse()
+        paths.tell(.unsatisfied)
+        await stage.state { if case .held = $0 { true } else { false } }
+        stage.clock.advance(by: .seconds(3600))
+        paths.tell(.satisfied(Self.home))
+        // An attempt of the time without a network would count the failure before it.
+        #expect(try #require(await stage.server.nextAttempt()).request.number == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `a source is let go with the socket, whether that is closed or released`(isClosed: Bool) async throws {
+        let paths = HeartPaths()
+        var stage: Stage? = Stage { $0.pathSource = paths }
+        try await stage?.refuse()
+        if isClosed { await stage?.socket.close() } else { stage = nil }
+        for await _ in paths.released {}
+    }
+
+    @Test(arguments: ["ws://localhost:1/", "ws://a.LOCALHOST:1/", "ws://127.0.0.1:1/", "wss://127.8.9.10/", "ws://[::1]:1/"])
+    func `what stays within this device needs no network`(url: String) throws {
+        #expect(try WebSocketURL(url).isLoopback)
+        #expect(WebSocketOptions().staysWithinDevice(url))
+        var options = WebSocketOptions()
+        options.alternatives = ["wss://example.com", url]
+        #expect(options.staysWithinDevice("wss://example.com"))
+    }
+
+    @Test(arguments: ["ws://example.com/", "ws://localhost.example.com/", "ws://127.0.0.1.example.com/", "ws://128.0.0.1/", "ws://[::2]/"])
+    func `any other host does`(url: String) throws {
+        #expect(try !WebSocketURL(url).isLoopback)
+        #expect(!WebSocketOptions().staysWithinDevice(url))
+    }
+
+    @Test func `a source that sees no network holds back a socket, unless it connects within this device`() async throws {
+        try await WebSocketServer.echo().withRunning { server in
+            let (paths, local) = (HeartPaths(), HeartPaths())
+            paths.tell(.unsatisfied)
+            local.tell(.unsatisfied)
+            let remote = WebSocket("ws://192.0.2.1/") { $0.pathSource = paths }
+            for await case .held in remote.states { break }
+            let near = WebSocket(server.url()) { $0.pathSource = local }
+            for await case .connected in near.states { break }
+            await near.close()
+            await remote.close()
+        }
+    }
+
+    @Test(arguments: [0, 1])
+    func `a bad alternative is the end at once, and it is said which`(index: Int) async throws {
+        try await WebSocketServer.echo().withRunning { server in
+            var alternatives = [server.url(), server.url()]
+            alternatives[index] = "htp://example.com/?token=secret"
+            let socket = WebSocket(server.url()) { [alternatives] in $0.alternatives = alternatives }
+            var events: [WebSocketEvent] = []
+            for await event in socket.events { events.append(event) }
+            guard case .closed(let error?) = events.first, events.count == 1 else { return #expect(Bool(false), "\(events)") }
+            #expect(error.code == .invalidURL && error.underlying is URLProblem)
+            #expect(error.description.hasPrefix("alternatives[\(index)]: ") && !error.description.contains("secret"))
+        }
+    }
+
+    #if os(Linux)
+        @Test func `the interfaces of this machine are read`() throws {
+            let loopback = try #require(NetworkInterface.present().first { $0.name == "lo" })
+            #expect(loopback.kind == .loopback && loopback.addresses.contains("127.0.0.1"))
+        }
+
+        @Test func `a source looks again and again, and tells what changed`() async throws {
+            let looks = NIOLockedValueBox(0)
+            let source = LinuxPathSource(every: .milliseconds(100)) {
+                let look = looks.withLockedValue { looks in
+                    looks += 1
+                    return looks
+                }
+                return look.isMultiple(of: 3) ? [] : [NetworkInterface("eth0", .wired, addresses: ["10.0.0.2"])]
+            }
+            var updates = source.updates().makeAsyncIterator()
+            for _ in 1...2 {
+                #expect(await updates.next() == .satisfied(Self.home))
+                #expect(await updates.next() == .unsatisfied)
+            }
+        }
+    #endif
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Interfaces come and go in a network namespace of its own, and what LinuxPathSource tells of it is checked, with what a socket makes
+# of it. HOLDFAST_BIN: the peer to run. Needs root, ip and unshare.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+peer=$(realpath "${HOLDFAST_BIN:-.build/debug/HoldfastPeer}") || exit 1
+if [ "${1:-}" != inside ]; then
+    source scripts/setup.sh
+    as_root env HOLDFAST_BIN="$peer" unshare --net "$0" inside
+    exit
+fi
+set +e
+
+work=$(mktemp -d)
+passed=0 failed=0 jobs=()
+finish() {
+    for job in "${jobs[@]}"; do kill "$job" 2> /dev/null; done
+    wait 2> /dev/null
+    rm -rf "$work"
+}
+trap finish EXIT
+
+# expect NAME FILE TEXT…: waits until the next lines with `path` or `state` in FILE hold these, in order, whatever lies between.
+declare -A seen=()
+expect() {
+    local name=$1 file=$2 text line limit=$((SECONDS + 60))
+    shift 2
+    for text in "$@"; do
+        while true; do
+            line=$(tail -n "+$((${seen[$file]:-0} + 1))" "$file" | grep -n -m 1 -F -- "$text" | cut -d : -f 1)
+            [ -z "$line" ] || break
+            if [ $SECONDS -ge $limit ]; then
+                failed=$((failed + 1))
+                echo "FAILED  $name: no $text"
+                sed 's/^/        /' "$file"
+                return
+            fi
+            sleep 0.05
+        done
+        seen[$file]=$((${seen[$file]:-0} + line))
+    done
+    passed=$((passed + 1))
+    echo "ok      $name"
+}
+absent() {
+    if grep -q -F -- "$3" "$2"; then
+        failed=$((failed + 1))
+        echo "FAILED  $1: $3"
+    else
+        passed=$((passed + 1))
+        echo "ok      $1"
+    fi
+}
+plug() { ip link add "$1" type veth peer name "p$1" && ip link set "p$1" up && ip link set "$1" up && ip addr add "$2" dev "$1"; }
+unplug() { ip link del "$1"; }
+
+ip link set lo up
+"$peer" echo-server > "$work/server" & jobs+=($!)
+until port=$(sed -n 's/^listening //p' "$work/server") && [ -n "$port" ]; do sleep 0.05; done
+
+# Nobody answers behind the veth: what matters is whether it is tried.
+"$peer" paths ws://10.99.0.2:9/ > "$work/far" & jobs+=($!)
+"$peer" paths "ws://127.0.0.1:$port/" > "$work/near" & jobs+=($!)
+expect "without an interface there is no network" "$work/far" "path unsatisfied"
+expect "without a network nothing far is tried" "$work/far" "state held"
+expect "what stays within this device connects without a network" "$work/near" "state connected"
+
+seen[$work/far]=$(wc -l < "$work/far")
+plug eth7 10.99.0.1/24
+ip addr add 10.97.0.1/24 dev eth7 # The first looks see one address or two: nothing is told of a second.
+expect "an interface is a network" "$work/far" 'path satisfied'
+expect "a network that came is tried at once" "$work/near" "path satisfied"
+grep -q 'interface: "eth7"' "$work/far" && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED  it is named"; }
+expect "an attempt is made" "$work/far" "state connecting"
+
+plug wlan7 10.98.0.1/24
+ip route add default via 10.98.0.2 dev wlan7
+expect "the default route is the path, and better while the other is there" "$work/near" 'interface: "wlan7"' "path betterPathAvailable"
+unplug wlan7
+expect "a path that is gone gives way to another" "$work/near" "path unsatisfied" 'interface: "eth7"'
+ip addr del 10.97.0.1/24 dev eth7
+expect "an address that is gone is a doubt" "$work/near" "path notViable"
+seen[$work/far]=$(wc -l < "$work/far")
+ip link set eth7 down
+expect "an interface that goes down is no network" "$work/near" "path unsatisfied"
+expect "without it nothing far is tried any more" "$work/far" "state held"
+absent "what stays within this device never lost its connection" "$work/near" "state waiting"
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
