@@ -11,11 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-<<<<<<< ours
-.PHONY: help demo build test unit simulate mutants tool fuzz-short conformance-share interop survive survive-share lint format bench bench-quick fuzz soak conformance sanitize clean
-=======
-.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop lint format bench bench-quick fuzz soak conformance sanitize clean
->>>>>>> theirs
+.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop survive survive-share lint format bench bench-quick fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -27,11 +23,7 @@ demo: ## Watch a connection survive two cuts (builds the tool first; then under 
 	@$(NEED)
 	swift run holdfast demo
 
-<<<<<<< ours
-test: unit tool fuzz-short conformance-share interop survive-share bench-quick ## All tests: unit, tool, fuzz, Autobahn (with a share of its slow cases), real peers, bad links, cost
-=======
-test: unit tool network fuzz-short conformance-share interop bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, cost
->>>>>>> theirs
+test: unit tool network fuzz-short conformance-share interop survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3

@@ -65,7 +65,7 @@ until_has() {
 pause() { read -r -t 0.05 <> <(:) || :; }
 
 # --- Help and usage
-for command in "" connect bench serve "serve echo" demo; do
+for command in "" connect bench serve "serve echo" chaos demo; do
     # shellcheck disable=SC2086
     run $command --help </dev/null
     check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
@@ -252,6 +252,45 @@ check "SIGTERM ends it with status 143" '[[ $status == 143 ]]'
 expect "--reconnect gives up when trying again cannot help" 3 "401" connect "$fake/401" --reconnect --wait forever
 
 expect "a port that is taken" 1 "cannot listen on 127.0.0.1:$port" serve echo --port "$port"
+
+# --- A bad network
+expect "chaos without a script" 64 "Missing expected" chaos --listen 0 --to a:1
+expect "chaos with a wrong script says where" 64 "line 1, column 6: expected .*found \"stal\"" chaos --listen 0 --to a:1 --script "cut; stal 5s"
+expect "chaos with a script that is not there" 64 "cannot read" chaos --listen 0 --to a:1 --script "@$work/none"
+expect "chaos with a wrong target" 64 "to" chaos --listen 0 --to a --script cut
+expect "chaos with a wrong port" 64 "not a port" chaos --listen 70000 --to a:1 --script cut
+expect "chaos that leads to itself" 64 "itself" chaos --listen 9100 --to localhost:9100 --script cut
+run chaos --help </dev/null
+check "help for chaos shows the language, in less than 80 columns" 'grep -q "^WHEN:  at TIME" "$work/out" && ! sed "/^USAGE/,\$d" "$work/out" | grep -Eq ".{81}"'
+
+# chaos ARGUMENT…: a link to the echo server in the background, as $chaos with $chaos_url; it writes to $work/chaos.
+chaos() {
+    : >"$work/chaos"
+    "$tool" chaos --listen 0 --to "127.0.0.1:$port" "$@" >"$work/chaos" 2>"$work/chaos.err" </dev/null &
+    chaos=$!
+    servers+=($chaos)
+    until_has "$work/chaos" "seed" $chaos
+    chaos_url=ws://$(sed -n '1s/ .*//p' "$work/chaos")/
+}
+printf 'delay 1ms..2ms  # from the beginning\nevery 0.5s..1s cut rst\n' >"$work/script"
+chaos --script "@$work/script" --seed 7
+check "chaos says where it listens, where it leads, and its seed" 'grep -Eq "^127.0.0.1:[0-9]+ -> 127.0.0.1:$port, seed 7$" "$work/chaos"'
+start "$chaos_url" --reconnect -x hi --wait forever
+until_has "$work/err" "connected to" $client 2
+check "a client comes back after a cut" 'grep -q "hi" "$work/out" && grep -Eq "^ +[0-9.]+ s  cut rst$" "$work/chaos"'
+kill -TERM $client
+wait $client
+kill -INT $chaos
+wait $chaos
+status=$?
+check "Control-C ends chaos with its totals and status 0" '[[ $status == 0 ]] && grep -Eq "^connections  [2-9]" "$work/chaos" &&
+    grep -Eq "^bytes +[0-9]+ up, [0-9]+ down" "$work/chaos" && grep -Eq "^faults +cut [0-9]+, delay 1$" "$work/chaos"'
+run chaos --listen 0 --to 127.0.0.1:1 --script "after 1ms stall 1ms; swallow up" --duration 0.3 </dev/null
+check "chaos ends after its time, and says when the script is over" '[[ $status == 0 ]] && grep -q "end of stall" "$work/out" &&
+    grep -q "the script is over" "$work/out" && grep -q "^faults  *stall 1, swallow 1$" "$work/out"'
+run chaos --listen 0 --to 127.0.0.1:1 --script cut --duration 0.1 --quiet </dev/null
+check "chaos --quiet prints the first line and the totals" '[[ $status == 0 && $(wc -l <"$work/out") == 4 ]]'
+expect "chaos: a port that is taken" 1 "cannot listen on 127.0.0.1:$port" chaos --listen "$port" --to a:1 --script cut
 
 # --- TLS
 mkfifo "$work/tls-url"

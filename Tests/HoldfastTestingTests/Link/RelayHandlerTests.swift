@@ -8,25 +8,9 @@ import Testing
 @Suite final class RelayHandlerTests {
     private let loop = EmbeddedEventLoop()
     private let near, far: EmbeddedChannel
-    private let nearCalls = Calls()
-    private let farCalls = Calls()
+    private let nearCalls = RelayCalls()
+    private let farCalls = RelayCalls()
     private let conditions = LinkConditions()
-
-    /// What was asked of a channel.
-    private final class Calls: ChannelOutboundHandler {
-        typealias OutboundIn = ByteBuffer
-        var reads = 0
-        var closes: [CloseMode] = []
-
-        func read(context: ChannelHandlerContext) {
-            reads += 1
-            context.read()
-        }
-        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-            closes.append(mode)
-            if mode == .all { context.close(mode: mode, promise: promise) } else { promise?.succeed() }
-        }
-    }
 
     init() throws {
         (near, far) = (EmbeddedChannel(loop: loop), EmbeddedChannel(loop: loop))
@@ -38,7 +22,7 @@ import Testing
     }
 
     deinit {
-        conditions.isStalled = false
+        conditions.change { $0.isStalled = false }
         near.close(promise: nil)
         far.close(promise: nil)
         loop.run()
@@ -47,7 +31,7 @@ import Testing
     private func read(_ text: String) throws { try near.writeInbound(ByteBuffer(string: text)) }
     private func written() throws -> String? { try far.readOutbound(as: ByteBuffer.self).map { String(buffer: $0) } }
     private func stall(_ isStalled: Bool) {
-        conditions.isStalled = isStalled
+        conditions.change { $0.isStalled = isStalled }
         loop.run()
     }
 
@@ -74,10 +58,10 @@ import Testing
     }
 
     @Test func `latency delays all, and keeps the order when it changes`() throws {
-        conditions.latency = .milliseconds(80)
+        conditions.change { $0.delay = .milliseconds(80) ... .milliseconds(80) }
         try read("1")
         loop.advanceTime(by: .milliseconds(50))
-        conditions.latency = .zero
+        conditions.change { $0.delay = .zero ... .zero }
         try read("2")
         #expect(try written() == nil)
         loop.advanceTime(by: .milliseconds(29))
@@ -103,7 +87,7 @@ import Testing
     }
 
     @Test func `the end of one direction ends only that, after what came before`() throws {
-        conditions.latency = .milliseconds(10)
+        conditions.change { $0.delay = .milliseconds(10) ... .milliseconds(10) }
         try read("1")
         near.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         #expect(farCalls.closes.isEmpty)

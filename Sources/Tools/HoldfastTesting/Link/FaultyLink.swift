@@ -2,31 +2,98 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A TCP relay on this machine that misbehaves on demand: put it between a client and a server, and cut, stall, delay or refuse.
+/// A TCP relay on this machine that misbehaves on demand: put it between a client and a server, and cut, stall, slow or refuse.
 ///
 /// ```swift
 /// let link = try await FaultyLink.start(to: server.port)
 /// let socket = WebSocket("ws://127.0.0.1:\(link.port)/")
 /// link.cut()
 /// ```
-/// What one side sends is read no faster than the other side takes it, so the link holds little and back-pressure passes through.
+/// What one side sends is read no faster than the other side or a throttle takes it, so the link holds at most 256 KiB and what was read
+/// last for each direction of a connection, and back-pressure passes through. Nothing is ever sent twice, and nothing changed.
+///
+/// Faults can be given one by one, or as a ``FaultScript`` that ``follow(_:seed:clock:telling:)`` plays.
 public final class FaultyLink: Sendable {
-    private struct State {
+    struct State {
+        var listener: (any Channel)?
         var channels: [ObjectIdentifier: any Channel] = [:]
         var isRefusing = false
+        var isStopped = false
         var accepted = 0
     }
-    private let listener: any Channel
-    private let state: NIOLockedValueBox<State>
-    private let conditions: LinkConditions
+    let state: NIOLockedValueBox<State>
+    let conditions: LinkConditions
+    private let target: (host: String, port: Int)
 
     /// The port on 127.0.0.1 to connect to.
     public let port: Int
 
     /// Starts to relay to a port.
-    public static func start(to port: Int, host: String = "127.0.0.1") async throws -> FaultyLink {
-        let (state, conditions) = (NIOLockedValueBox(State()), LinkConditions())
-        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    ///
+    /// - Parameters:
+    ///   - port: Where the server listens.
+    ///   - host: The server's name or address.
+    ///   - listeningPort: The port of 127.0.0.1 to listen on; 0 for a free one.
+    ///   - seed: Where the chance in faults with a range starts, such as a delay with jitter.
+    /// - Throws: `IOError` if it cannot listen there.
+    public static func start(
+        to port: Int, host: String = "127.0.0.1", listeningOn listeningPort: Int = 0, seed: UInt64 = 0
+    ) async throws -> FaultyLink {
+        let (state, conditions) = (NIOLockedValueBox(State()), LinkConditions(seed: seed))
+        let listener = try await listen(on: listeningPort, to: (host, port), state, conditions)
+        state.withLockedValue { $0.listener = listener }
+        return FaultyLink(listener.localAddress?.port ?? 0, (host, port), state, conditions)
+    }
+
+    private init(_ port: Int, _ target: (host: String, port: Int), _ state: NIOLockedValueBox<State>, _ conditions: LinkConditions) {
+        (self.port, self.target, self.state, self.conditions) = (port, target, state, conditions)
+    }
+
+    deinit {
+        state.withLockedValue { $0.listener.take() }?.close(promise: nil)
+        cut()
+    }
+
+    /// How many connections were tried so far, those included that were refused.
+    public var accepted: Int { state.withLockedValue(\.accepted) }
+
+    /// How many bytes were passed on so far, in one direction or in both together.
+    public func carried(_ directions: LinkDirections = .both) -> Int {
+        [LinkDirections.up, .down].filter(directions.contains).map(conditions.carried).reduce(0, +)
+    }
+
+    /// Breaks everything and stops to listen, for good.
+    public func stop() async throws {
+        state.withLockedValue { $0.isStopped = true }
+        try await closePort()
+        cut()
+    }
+
+    /// Closes the port: the system refuses whoever connects; what is open stays.
+    ///
+    /// Another program may take the port meanwhile.
+    public func closePort() async throws {
+        try await state.withLockedValue { $0.listener.take() }?.close()
+    }
+
+    /// Listens again on the same port; nothing happens if it is open or the link was stopped.
+    ///
+    /// - Throws: `IOError` if somebody else has taken the port meanwhile.
+    public func openPort() async throws {
+        guard state.withLockedValue({ $0.listener == nil && !$0.isStopped }) else { return }
+        let listener = try await Self.listen(on: port, to: target, state, conditions)
+        let isWanted = state.withLockedValue { state in
+            guard state.listener == nil, !state.isStopped else { return false }
+            state.listener = listener
+            return true
+        }
+        if !isWanted { try await listener.close() }
+    }
+
+    private static func listen(
+        on port: Int, to target: (host: String, port: Int), _ state: NIOLockedValueBox<State>, _ conditions: LinkConditions
+    ) async throws -> any Channel {
+        try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -37,7 +104,7 @@ public final class FaultyLink: Sendable {
                     .channelOption(.autoRead, value: false)
                     .channelOption(.allowRemoteHalfClosure, value: true)
                     .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-                    .connect(host: host, port: port)
+                    .connect(host: target.host, port: target.port)
                     .flatMap { far in
                         near.eventLoop.makeCompletedFuture {
                             keep(far, in: state)
@@ -50,54 +117,7 @@ public final class FaultyLink: Sendable {
                         }
                     }
             }
-            .bind(host: "127.0.0.1", port: 0).get()
-        return FaultyLink(listener, state, conditions)
-    }
-
-    private init(_ listener: any Channel, _ state: NIOLockedValueBox<State>, _ conditions: LinkConditions) {
-        (self.listener, self.state, self.conditions) = (listener, state, conditions)
-        port = listener.localAddress?.port ?? 0
-    }
-
-    deinit {
-        listener.close(promise: nil)
-        cut()
-    }
-
-    /// How many connections were tried so far.
-    public var accepted: Int { state.withLockedValue(\.accepted) }
-
-    /// How long bytes take from one side to the other, each way; by default no time.
-    ///
-    /// A change counts for what is sent from then on.
-    public var latency: Duration {
-        get { conditions.latency }
-        set { conditions.latency = newValue }
-    }
-
-    /// Breaks every connection at once, what is under way is lost; new ones are welcome.
-    public func cut() {
-        for channel in state.withLockedValue({ Array($0.channels.values) }) { channel.close(promise: nil) }
-    }
-
-    /// Passes nothing on from now, in both directions, and breaks nothing: a half-open link.
-    ///
-    /// Neither side hears of it, not even when the other goes away. New connections are taken, and stalled as well.
-    public func stall() { conditions.isStalled = true }
-
-    /// Passes everything on again, and what had waited.
-    public func resume() { conditions.isStalled = false }
-
-    /// Hangs up on whoever connects from now on.
-    public func refuse() { state.withLockedValue { $0.isRefusing = true } }
-
-    /// Welcomes new connections again.
-    public func welcome() { state.withLockedValue { $0.isRefusing = false } }
-
-    /// Breaks everything and stops to listen.
-    public func stop() async throws {
-        try await listener.close()
-        cut()
+            .bind(host: "127.0.0.1", port: port).get()
     }
 
     private static func welcome(_ channel: any Channel, in state: NIOLockedValueBox<State>) -> Bool {

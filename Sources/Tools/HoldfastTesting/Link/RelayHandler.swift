@@ -1,7 +1,7 @@
 import DequeModule
 import NIOCore
 
-/// Reads one side of a relay and writes to the other: in order, after the latency, no faster than the other side takes it.
+/// Reads one side of a relay and writes to the other: in order, after the delay, no faster than the other side or a throttle takes it.
 final class RelayHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -15,21 +15,30 @@ final class RelayHandler: ChannelInboundHandler {
     }
     /// What may be under way to the other side before no more is read.
     private static let capacity = 256 * 1024
+    /// What a piece costs beside its bytes, so that a great many small ones do not fill memory either.
+    private static let overhead = 64
 
+    private let direction: LinkDirections
     private let conditions: LinkConditions
+    private let budget: RelayBudget
     private var context: ChannelHandlerContext?
     private weak var other: RelayHandler?
     private var parcels: Deque<(due: NIODeadline, parcel: Parcel)> = []
-    private var byteCount = 0
-    private var alarm: Scheduled<Void>?
+    private var cost = 0
+    private var alarm: (due: NIODeadline, task: Scheduled<Void>)?
+    /// Something was swallowed, so what this side sends makes no sense any more, and is swallowed to the end.
+    private var hasLost = false
 
-    private init(_ conditions: LinkConditions) { self.conditions = conditions }
+    private init(_ direction: LinkDirections, _ conditions: LinkConditions, _ budget: RelayBudget) {
+        (self.direction, self.conditions, self.budget) = (direction, conditions, budget)
+    }
 
     /// Connects two channels of one event loop.
     ///
     /// Call on it.
     static func join(_ near: any Channel, _ far: any Channel, _ conditions: LinkConditions) throws {
-        let (nearSide, farSide) = (RelayHandler(conditions), RelayHandler(conditions))
+        let budget = RelayBudget(conditions)
+        let (nearSide, farSide) = (RelayHandler(.up, conditions, budget), RelayHandler(.down, conditions, budget))
         (nearSide.other, farSide.other) = (farSide, nearSide)
         try far.pipeline.syncOperations.addHandler(farSide)
         try near.pipeline.syncOperations.addHandler(nearSide)
@@ -57,8 +66,7 @@ final class RelayHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        byteCount += bytes.readableBytes
-        put(.bytes(bytes))
+        if !swallows() { put(.bytes(Self.compact(bytes))) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -67,7 +75,7 @@ final class RelayHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed? = event as? ChannelEvent {
+        if case .inputClosed? = event as? ChannelEvent, !swallows() {
             put(.end)
             pass()
         }
@@ -85,31 +93,88 @@ final class RelayHandler: ChannelInboundHandler {
     /// The loop's time; both sides share the loop, and one of them may have left it.
     private var now: NIODeadline { (context ?? other?.context)?.eventLoop.now ?? .now() }
 
-    private func put(_ parcel: Parcel) {
-        let due = max(now + TimeAmount(conditions.latency), parcels.last?.due ?? .distantPast)
-        parcels.append((due, parcel))
+    /// Whether what this side sends now is lost.
+    private func swallows() -> Bool {
+        if conditions.present.swallowed.contains(direction) { hasLost = true }
+        return hasLost
     }
 
-    /// Passes on what is due, as far as the other side takes it; then reads on.
+    /// A few bytes in a large buffer, in a small one.
+    private static func compact(_ bytes: ByteBuffer) -> ByteBuffer {
+        bytes.storageCapacity > 2 * bytes.readableBytes + 1024 ? ByteBuffer(bytes: bytes.readableBytesView) : bytes
+    }
+
+    private func put(_ parcel: Parcel) {
+        let due = max(now + TimeAmount(conditions.drawDelay()), parcels.last?.due ?? .distantPast)
+        parcels.append((due, parcel))
+        if case .bytes(let bytes) = parcel { cost += bytes.readableBytes + Self.overhead }
+    }
+
+    /// Passes on what is due, as far as the other side and the throttle let it; then reads on.
     private func pass() {
-        guard let other, let target = other.context else { return finish() }
-        guard !conditions.isStalled else { return }
+        let present = conditions.present
+        let isSwallowed = present.swallowed.contains(direction)
+        guard let other, let target = other.context else {
+            if isSwallowed { context?.read() } else { finish() }
+            return
+        }
+        guard !present.isStalled, !budget.isSpent else { return }
         var hasWritten = false
         let now = now
-        while let first = parcels.first, first.due <= now, target.channel.isWritable || !target.channel.isActive {
-            parcels.removeFirst()
+        pieces: while let first = parcels.first, target.channel.isWritable || !target.channel.isActive {
+            guard first.due <= now else {
+                setAlarm(first.due)
+                break
+            }
             switch first.parcel {
             case .bytes(let bytes):
-                byteCount -= bytes.readableBytes
-                target.write(other.wrapOutboundOut(bytes), promise: nil)
+                let grant = conditions.grant(min(bytes.readableBytes, budget.left(under: present.limit)), direction, at: now)
+                guard grant.count > 0 else {
+                    setAlarm(grant.next)
+                    break pieces
+                }
+                write(grant.count, of: bytes, to: target)
                 hasWritten = true
-            case .end: other.close(.output)
-            case .hangUp: other.close(.all)
+                budget.spend(grant.count)
+                if budget.isSpent, let limit = present.limit { return cut(limit.ending) }
+            case .end:
+                parcels.removeFirst()
+                other.close(.output)
+            case .hangUp:
+                // Who swallows keeps also this to itself, as long as it swallows.
+                if isSwallowed { break pieces }
+                parcels.removeFirst()
+                other.close(.all)
             }
         }
         if hasWritten { target.flush() }
-        if let due = parcels.first?.due, due > now { setAlarm(due) }
-        if byteCount < Self.capacity { context?.read() }
+        if cost < Self.capacity { context?.read() }
+    }
+
+    /// Writes the beginning of the first parcel, and keeps the rest.
+    private func write(_ count: Int, of bytes: ByteBuffer, to target: ChannelHandlerContext) {
+        var rest = bytes
+        guard let piece = rest.readSlice(length: count) else { return }
+        target.write(wrapOutboundOut(piece), promise: nil)
+        conditions.note(carried: count, direction)
+        cost -= count
+        if rest.readableBytes > 0 {
+            parcels[0].parcel = .bytes(rest)
+        } else {
+            parcels.removeFirst()
+            cost -= Self.overhead
+        }
+    }
+
+    /// Breaks both connections, after what was written.
+    private func cut(_ ending: LinkEnding) {
+        guard let channel = context?.channel ?? other?.context?.channel, let target = other?.context?.channel else { return }
+        let written = channel.eventLoop.makePromise(of: Void.self)
+        written.futureResult.whenComplete { _ in
+            target.hangUp(ending)
+            channel.hangUp(ending)
+        }
+        target.writeAndFlush(ByteBuffer(), promise: written)
     }
 
     /// Ends this side once everything written has left.
@@ -122,16 +187,19 @@ final class RelayHandler: ChannelInboundHandler {
 
     /// The other side is gone: there is nothing more to do.
     private func finish() {
-        (parcels, byteCount) = ([], 0)
-        alarm?.cancel()
+        (parcels, cost) = ([], 0)
+        alarm?.task.cancel()
         conditions.forget(ObjectIdentifier(self))
     }
 
     private func setAlarm(_ due: NIODeadline) {
-        guard alarm == nil, let loop = other?.context?.eventLoop else { return }
-        alarm = loop.assumeIsolated().scheduleTask(deadline: due) { [self] in
+        if let alarm, alarm.due <= due { return }
+        guard let loop = other?.context?.eventLoop else { return }
+        alarm?.task.cancel()
+        let task = loop.assumeIsolated().scheduleTask(deadline: due) { [self] in
             alarm = nil
             pass()
         }
+        alarm = (due, task)
     }
 }

@@ -1,0 +1,27 @@
+/// What a script may ask for at most.
+enum FaultLimits {
+    /// A year and a day: no sum of times overflows.
+    static let longest = Duration.seconds(366 * 86_400)
+    /// What recurs does so no more often.
+    static let shortestInterval = Duration.milliseconds(1)
+    static let bytes = 1...1 << 50
+    static let steps = 1000
+}
+
+extension ClosedRange<Duration> {
+    /// Some duration of the range, to the nanosecond.
+    func draw(using chance: inout SeededGenerator) -> Duration {
+        guard lowerBound < upperBound else { return lowerBound }
+        return .nanoseconds(Int64.random(in: lowerBound.wholeNanoseconds...upperBound.wholeNanoseconds, using: &chance))
+    }
+}
+
+extension Duration {
+    /// What a script can mean: neither negative nor longer than ``FaultLimits/longest``.
+    var withinScript: Duration { min(max(self, .zero), FaultLimits.longest) }
+
+    fileprivate var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = withinScript.components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}

@@ -1,0 +1,98 @@
+/// A script with its chances decided: one fault after the other, each with its moment, without any clock.
+///
+/// The same script and seed give the same list everywhere. With a step that recurs the list has no end.
+/// ```swift
+/// let plan = FaultPlan(try FaultScript("every 5s..9s cut; at 20s stall 8s"), seed: 1)
+/// for next in plan.prefix(10) { print(next.time, next) }
+/// ```
+public struct FaultPlan: Sequence, IteratorProtocol, Sendable {
+    /// A step and when it comes next.
+    private struct Pending {
+        let step: FaultStep
+        var chance: SeededGenerator
+        var next: (time: Duration, length: Duration?)?
+
+        var begins: Duration { next?.time ?? FaultLimits.longest }
+
+        mutating func drawLength() -> Duration? { step.fault.lasts ? step.length?.draw(using: &chance) : nil }
+    }
+    /// A fault that holds, and until when.
+    private struct Holding {
+        let step: Int
+        let fault: Fault
+        let until: Duration?
+
+        var ends: Duration { until ?? FaultLimits.longest }
+    }
+
+    private var pending: [Pending]
+    /// In the order in which they began; no more than there are steps.
+    private var holding: [Holding] = []
+    /// What happens at the same moment as what was told last.
+    private var queue: [PlannedFault] = []
+
+    /// The plan of a script.
+    public init(_ script: FaultScript, seed: UInt64) {
+        // Each step has a chance of its own, so that one step more changes nothing in the others.
+        pending = script.steps.enumerated().map { index, step in
+            Pending(step: step, chance: SeededGenerator(seed: seed &+ UInt64(index) &* 0x9E37_79B9_7F4A_7C15))
+        }
+        var over = Duration.zero
+        for index in pending.indices {
+            let first = Self.first(&pending[index], after: over)
+            pending[index].next = first
+            if pending[index].step.interval == nil { over = first.time + (first.length ?? .zero) }
+        }
+    }
+
+    private static func first(_ pending: inout Pending, after over: Duration) -> (time: Duration, length: Duration?) {
+        let time: Duration
+        switch pending.step.start {
+        case .at(let range): time = range.draw(using: &pending.chance).withinScript
+        case .after(let range): time = over + range.draw(using: &pending.chance).withinScript
+        case nil: time = pending.step.interval.map { interval($0, &pending.chance) } ?? .zero
+        }
+        return (time, pending.drawLength())
+    }
+
+    private static func interval(_ range: ClosedRange<Duration>, _ chance: inout SeededGenerator) -> Duration {
+        Swift.max(range.draw(using: &chance).withinScript, FaultLimits.shortestInterval)
+    }
+
+    /// What happens next; nil when nothing more will.
+    public mutating func next() -> PlannedFault? {
+        while queue.isEmpty {
+            let ending = holding.indices.filter { holding[$0].until != nil }.min { holding[$0].ends < holding[$1].ends }
+            let beginning = pending.indices.filter { pending[$0].next != nil }.min { pending[$0].begins < pending[$1].begins }
+            switch (ending, beginning) {
+            case (nil, nil): return nil
+            // An end makes room for what begins in the same moment.
+            case (let ending?, let beginning) where beginning.map({ holding[ending].ends <= pending[$0].begins }) ?? true: end(ending)
+            case (_, let beginning?): begin(beginning)
+            case (_, nil): return nil
+            }
+        }
+        return queue.removeFirst()
+    }
+
+    private mutating func begin(_ index: Int) {
+        guard let (time, length) = pending[index].next.take() else { return }
+        let step = pending[index].step
+        if let range = step.interval {
+            let next = time + Self.interval(range, &pending[index].chance)
+            pending[index].next = (next, pending[index].drawLength())
+        }
+        holding.removeAll { $0.step == index || step.fault == .heal }
+        if step.fault.lasts { holding.append(Holding(step: index, fault: step.fault, until: length.map { time + $0 })) }
+        queue.append(PlannedFault(time: time, fault: step.fault, isEnd: false))
+    }
+
+    /// Ends a fault; what else holds of its kind is said again, as its end may have undone that too.
+    private mutating func end(_ index: Int) {
+        let ended = holding.remove(at: index)
+        queue.append(PlannedFault(time: ended.ends, fault: ended.fault, isEnd: true))
+        for other in holding where other.fault.kind == ended.fault.kind {
+            queue.append(PlannedFault(time: ended.ends, fault: other.fault, isEnd: false))
+        }
+    }
+}

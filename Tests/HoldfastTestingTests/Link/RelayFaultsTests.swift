@@ -1,0 +1,223 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import HoldfastTesting
+
+/// What a relay does wrong when asked, between two channels in memory, on a loop whose time the test moves.
+@Suite final class RelayFaultsTests {
+    private let loop = EmbeddedEventLoop()
+    private let near, far: EmbeddedChannel
+    private let nearCalls = RelayCalls()
+    private let farCalls = RelayCalls()
+    private let conditions = LinkConditions(seed: 1)
+
+    init() throws {
+        (near, far) = (EmbeddedChannel(loop: loop), EmbeddedChannel(loop: loop))
+        for (channel, calls) in [(near, nearCalls), (far, farCalls)] {
+            try channel.pipeline.syncOperations.addHandler(calls)
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        }
+        try RelayHandler.join(near, far, conditions)
+    }
+
+    deinit {
+        conditions.change { ($0.isStalled, $0.swallowed) = (false, []) }
+        near.close(promise: nil)
+        far.close(promise: nil)
+        loop.run()
+    }
+
+    private func up(_ text: String) throws { try near.writeInbound(ByteBuffer(string: text)) }
+    private func down(_ text: String) throws { try far.writeInbound(ByteBuffer(string: text)) }
+    /// All that was passed on, to the server or back.
+    private func passed(_ channel: EmbeddedChannel) throws -> String {
+        var all = ""
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { all += String(buffer: bytes) }
+        return all
+    }
+    private func swallow(_ directions: LinkDirections) {
+        conditions.change { $0.swallowed = directions }
+        loop.run()
+    }
+
+    // MARK: Throttle
+
+    @Test func `a throttled link passes so much a second, in that direction, and all in the end`() throws {
+        conditions.throttle(.up, to: 1000)
+        let text = String((0..<1000).map { "\($0 % 10)".first ?? " " })
+        try up(text)
+        try down(text)
+        #expect(try passed(near) == text)
+        var all = try passed(far)
+        #expect(all.count <= 60)
+        for elapsed in 1...100 {
+            loop.advanceTime(by: .milliseconds(10))
+            all += try passed(far)
+            #expect((elapsed * 10 - 10...elapsed * 10 + 60).contains(min(all.count, 990)))
+        }
+        #expect(all == text)
+    }
+
+    @Test func `a throttle that is lifted holds nothing back`() throws {
+        conditions.throttle(.both, to: 1)
+        try up("hello")
+        #expect(try passed(far) == "h")
+        conditions.throttle(.both, to: nil)
+        loop.run()
+        #expect(try passed(far) == "ello")
+    }
+
+    @Test func `a faster throttle counts at once`() throws {
+        conditions.throttle(.both, to: 1)
+        try up("hello")
+        conditions.throttle(.both, to: 100)
+        loop.run()
+        loop.advanceTime(by: .milliseconds(50))
+        #expect(try passed(far) == "hello")
+    }
+
+    @Test func `who sends faster than a throttle has to wait`() throws {
+        conditions.throttle(.both, to: 1000)
+        let chunk = String(repeating: "x", count: 64 * 1024)
+        for _ in 1...5 { try up(chunk) }
+        let reads = nearCalls.reads
+        loop.advanceTime(by: .seconds(1))
+        #expect(nearCalls.reads == reads, "more than 256 KiB wait, so nothing more is asked for")
+        loop.advanceTime(by: .seconds(65))
+        #expect(nearCalls.reads > reads)
+    }
+
+    @Test func `a great many small pieces do not fill memory either`() throws {
+        conditions.throttle(.both, to: 1)
+        for _ in 1...4100 { try up("x") }
+        let reads = nearCalls.reads
+        for _ in 1...100 { try up("x") }
+        #expect(nearCalls.reads == reads)
+    }
+
+    // MARK: Delay
+
+    @Test func `a delay is drawn within its range for each piece, and nothing overtakes`() throws {
+        conditions.change { $0.delay = .milliseconds(20) ... .milliseconds(80) }
+        var (arrivals, sent) = ([String](), 0)
+        for _ in 0..<50 {
+            try up("\(sent) ")
+            sent += 1
+            loop.advanceTime(by: .milliseconds(1))
+            arrivals += try passed(far).split(separator: " ").map(String.init)
+        }
+        #expect(arrivals.count <= 30)
+        loop.advanceTime(by: .milliseconds(79))
+        arrivals += try passed(far).split(separator: " ").map(String.init)
+        #expect(arrivals == (0..<50).map(String.init))
+    }
+
+    @Test func `the pieces' delays differ, and follow from the seed`() {
+        let range = Duration.milliseconds(20) ... .milliseconds(80)
+        conditions.change { $0.delay = range }
+        let some = (0..<100).map { _ in conditions.drawDelay() }
+        #expect(some.allSatisfy(range.contains) && Set(some).count > 90)
+        conditions.reseed(1)
+        #expect((0..<100).map { _ in conditions.drawDelay() } == some)
+    }
+
+    // MARK: Half-open
+
+    @Test func `what is swallowed is gone, in that direction alone`() throws {
+        swallow(.up)
+        try up("lost")
+        try down("there")
+        #expect(try passed(far) == "")
+        #expect(try passed(near) == "there")
+        #expect((conditions.carried(.up), conditions.carried(.down)) == (0, 5))
+    }
+
+    @Test func `a swallowing link takes all there is`() throws {
+        swallow(.both)
+        let chunk = String(repeating: "x", count: 64 * 1024)
+        for _ in 1...9 { try up(chunk) }
+        let reads = nearCalls.reads
+        try up(chunk)
+        #expect(nearCalls.reads > reads)
+    }
+
+    @Test func `a connection that lost something stays deaf, one that did not goes on`() throws {
+        swallow(.both)
+        try up("lost")
+        swallow([])
+        try up("also lost")
+        try down("heard")
+        #expect(try passed(far) == "")
+        #expect(try passed(near) == "heard")
+    }
+
+    @Test func `nobody hears of an end while it is swallowed, and then at once`() throws {
+        swallow(.up)
+        near.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        near.close(promise: nil)
+        loop.run()
+        #expect(farCalls.closes.isEmpty)
+        try down("into the void")
+        let reads = farCalls.reads
+        swallow([])
+        #expect(farCalls.closes == [.all])
+        #expect(farCalls.reads >= reads)
+    }
+
+    @Test func `a side whose peer is gone is still read while its words are swallowed`() throws {
+        swallow(.both)
+        near.close(promise: nil)
+        loop.run()
+        let reads = farCalls.reads
+        try down("into the void")
+        #expect(farCalls.reads > reads && farCalls.closes.isEmpty)
+    }
+
+    // MARK: So many bytes
+
+    @Test func `a connection breaks after exactly so many bytes, both ways together`() throws {
+        conditions.limit(10...10, .fin)
+        loop.run()
+        try up("1234")
+        try down("abcd")
+        #expect(farCalls.closes.isEmpty && nearCalls.closes.isEmpty)
+        try up("5678")
+        loop.run()
+        #expect(try passed(far) == "123456")
+        #expect(try passed(near) == "abcd")
+        #expect(farCalls.closes == [.all] && nearCalls.closes == [.all])
+    }
+
+    @Test func `for an open connection the bytes count from when it was said, and no more once it is lifted`() throws {
+        try up("long before")
+        conditions.limit(3...3, .fin)
+        loop.run()
+        try up("12")
+        conditions.limit(nil, .fin)
+        loop.run()
+        try up("345")
+        conditions.limit(1...1, .rst)
+        try up("6")
+        loop.run()
+        #expect(try passed(far) == "long before123456")
+        #expect(farCalls.closes == [.all])
+    }
+}
+
+/// What was asked of a channel.
+final class RelayCalls: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    var reads = 0
+    var closes: [CloseMode] = []
+
+    func read(context: ChannelHandlerContext) {
+        reads += 1
+        context.read()
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        closes.append(mode)
+        if mode == .all { context.close(mode: mode, promise: promise) } else { promise?.succeed() }
+    }
+}
