@@ -10,6 +10,8 @@ for await event in socket.events {
         print("received \(message)")
     case .reconnecting(let attempt, let delay, let cause):
         print("\(cause): attempt \(attempt) in \(delay)")
+    case .dropped(let dropped):
+        print("not sent: \(dropped.message)")
     case .closed(let error):
         print(error.map { "given up: \($0)" } ?? "closed")
     }

@@ -164,6 +164,8 @@ package final class WebSocketChannel: BatchTransport {
         if outbound.abandon(ticket) { perform { $0.close(CloseFrame(.internalError, reason: "a message was given up half sent")) } }
     }
 
+    package func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void) { outbound.whenWritten(body) }
+
     package func ping(timeout: Duration) async throws(TransportError) -> Duration {
         let id = pings.withLockedValue { last in
             last += 1

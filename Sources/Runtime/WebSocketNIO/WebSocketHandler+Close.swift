@@ -87,6 +87,7 @@ extension WebSocketHandler {
         // Whoever learns of the end finds the record, and can send nothing more.
         onFinished((record, error))
         outbound.finish(error ?? .closing, discarding: false)
+        outbound.finishMarks()
         inbound.finish(error.map { .failure($0) } ?? .success(()))
         if let (handler, socket) = inline.take() {
             socket.handler = nil

@@ -124,7 +124,19 @@ extension WebSocketHandler {
         case .message(let message): writer.write(message, into: &out)
         case .chunk(let chunk, let isFirst):
             writer.write(chunk, isFirst: isFirst, into: &out)
+        case .mark(let mark): write(mark)
         }
+    }
+
+    /// Asks to be told when the socket has all that was written so far.
+    private func write(_ mark: UInt64) {
+        writeOut()
+        guard let context else { return }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess { [outbound] in outbound.wrote(mark) }
+        // Without a byte of its own it is done when all before it is, whether or not that went through TLS.
+        context.write(wrapOutboundOut(ByteBuffer()), promise: written)
+        needsFlush = true
     }
 
     private func writePart() {

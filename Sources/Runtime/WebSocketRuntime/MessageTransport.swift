@@ -50,6 +50,12 @@ public protocol MessageTransport: AnyObject, Sendable {
     /// Gives up a message begun with ``beginMessage()``; if pieces of it are out, the connection is closed with 1011.
     func abandon(_ ticket: MessageTicket)
 
+    /// Calls `body` once: with true when the socket has taken every byte of what was accepted for sending before this call, with false
+    /// if the connection ended first.
+    ///
+    /// Nothing is said of what the peer has got. `body` runs on whatever thread knows of it, and must not block.
+    func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void)
+
     /// Sends a ping and waits for its pong. Returns the round trip time.
     func ping(timeout: Duration) async throws(TransportError) -> Duration
 
@@ -69,6 +75,17 @@ public protocol MessageTransport: AnyObject, Sendable {
 
     /// Drops the link at once, without a close handshake.
     func abort()
+}
+
+extension MessageTransport {
+    /// For a transport whose socket does not tell: nothing counts as written, and that is told when the connection has ended.
+    public func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void) {
+        // SAFETY: ends with the connection, as every transport promises.
+        Task {
+            _ = await ended()
+            body(false)
+        }
+    }
 }
 
 /// The right to send one message in pieces.

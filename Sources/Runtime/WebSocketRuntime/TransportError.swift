@@ -31,6 +31,14 @@ public struct TransportError: Error, Sendable {
         public static let stalled = Code(description: "stalled")
         /// The app's provider gave no credential.
         public static let noCredential = Code(description: "noCredential")
+        /// There was no connection, and the policy says not to wait for one.
+        public static let disconnected = Code(description: "disconnected")
+        /// What waits to be sent is as much as may wait.
+        public static let queueFull = Code(description: "queueFull")
+        /// The message waited to be sent, and gave way to another.
+        public static let dropped = Code(description: "dropped")
+        /// The message is larger than all that may wait to be sent.
+        public static let tooLarge = Code(description: "tooLarge")
         /// The waiting task was cancelled; the connection lives on.
         public static let cancelled = Code(description: "cancelled")
         /// The URL is not that of a WebSocket.

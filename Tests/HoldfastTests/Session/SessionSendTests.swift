@@ -9,7 +9,7 @@ import Testing
         try await stage.refuse()
         await stage.pause()
         let peer = try await stage.accept()
-        try await sending.value
+        _ = try await sending.value
         #expect(try await peer.receive() == .message(.text("patience")))
     }
 
@@ -66,7 +66,7 @@ import Testing
         let sending = Task { try await stage.socket.send(.text("again"), timeout: .seconds(3600)) }
         await stage.pause()
         let second = try await stage.accept()
-        try await sending.value
+        _ = try await sending.value
         #expect(try await second.receive() == .message(.text("again")))
     }
 }

@@ -77,6 +77,7 @@ struct Story {
         case opened
         case message(Message)
         case reconnecting(attempt: Int, delay: Duration, TransportError.Code)
+        case dropped(Message, SendRefusal)
         case closed(TransportError.Code?)
     }
     var events: WebSocketEvents.AsyncIterator
@@ -86,6 +87,7 @@ struct Story {
         case .opened: .opened
         case .message(let message): .message(message)
         case .reconnecting(let attempt, let delay, let cause): .reconnecting(attempt: attempt, delay: delay, cause.code)
+        case .dropped(let dropped): .dropped(dropped.message, dropped.refusal)
         case .closed(let error): .closed(error?.code)
         case nil: nil
         }

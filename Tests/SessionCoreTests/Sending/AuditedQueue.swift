@@ -38,6 +38,7 @@ struct AuditedQueue: Machine, Hashable {
         let first = effects.count
         machine.wake(at: now, into: &effects)
         for effect in effects[first...] {
+            if case .recall(handedOver) = effect { continue }
             expect(isOverdue(effect, at: now), "time alone refuses only what is overdue")
             end(effect)
         }
@@ -78,6 +79,7 @@ struct AuditedQueue: Machine, Hashable {
             let waiting = live.filter { $0.lane == live.map(\.lane).max() }
             expect(waiting.first?.id == id, "the oldest of the highest lane goes first")
             handedOver = id
+        case .recall(let id): expect(id == handedOver && isDoomed, "only what is handed over and would not wait again is taken back")
         case .refused(let id, let reason):
             expect(id != handedOver, "what is handed over ends by the connection's answer")
             let send = live.first { $0.id == id }
@@ -129,11 +131,11 @@ struct AuditedQueue: Machine, Hashable {
     }
     private func due(_ send: Send) -> Moment? {
         guard case .none(let since) = link, case .wait(let limit) = policy.whileDisconnected else { return send.due }
-        let limited = max(since, send.submittedAt) + limit
-        return min(send.due ?? limited, limited)
+        return send.due ?? max(since, send.submittedAt) + limit
     }
     /// Whether the effect is the end of one that was overdue when the input came.
     private func isOverdue(_ effect: SendQueue.Effect, at now: Moment) -> Bool {
+        if case .recall(handedOver) = effect { return true }
         guard case .refused(let id, .timedOut) = effect, id != handedOver else { return false }
         return live.first { $0.id == id }.flatMap(due) ?? .distantFuture <= now
     }

@@ -75,7 +75,7 @@ import Testing
         queue.submit(1)
         #expect(queue.submit(2, bytes: 11) == [.refused(2, .tooLarge)])
         #expect(queue.drain() == [1])
-        #expect(queue.submit(3, bytes: 11) == [.transmit(3)])
+        #expect(queue.submit(3, bytes: 11) == [.transmit(3), .recall(3)])
         #expect(queue.submit(4, bytes: 10).isEmpty, "3 takes no room")
         #expect(queue.handle(.taken(3)) == [.transmit(4)])
         queue.handle(.taken(4))
@@ -88,7 +88,7 @@ import Testing
         var queue = DrivenQueue(.dropOldest, count: 0)
         #expect(queue.submit(1) == [.refused(1, .tooLarge)])
         queue.handle(.opened)
-        #expect(queue.submit(2) == [.transmit(2)])
+        #expect(queue.submit(2) == [.transmit(2), .recall(2)])
         #expect(queue.handle(.lost) == [.refused(2, .tooLarge)])
     }
 

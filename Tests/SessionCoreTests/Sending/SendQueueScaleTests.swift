@@ -71,6 +71,21 @@ import Testing
         }
     }
 
+    @Test func `a crowd that waits as long as the policy says goes in the order in which it came`() {
+        var queue = SendQueue(policy: SendPolicy(whileDisconnected: .wait(.seconds(1))))
+        var effects: [SendQueue.Effect] = []
+        for id in Self.ids {
+            queue.handle(.submit(id: id, lane: Lane.allCases[Int(id % 3)], byteCount: 1, patience: nil), at: moment(id), into: &effects)
+            if id > 50 { queue.handle(.withdraw(id), at: moment(id), into: &effects) }
+        }
+        #expect(queue.arrivals.count < 120, "what is gone does not pile up")
+        effects = []
+        for _ in 1...50 { queue.wake(at: queue.deadline ?? .start, into: &effects) }
+        #expect(effects == (1...50).map { .refused($0, .timedOut) } && queue.deadline == nil)
+    }
+
+    private func moment(_ id: UInt64) -> Moment { Moment(.nanoseconds(id)) }
+
     @Test func `what stays keeps its deadlines when those of many others are cleared away`() {
         var queue = SendQueue(policy: SendPolicy(whileDisconnected: .queue))
         var effects: [SendQueue.Effect] = []

@@ -88,6 +88,7 @@ private struct Sender {
                 if isFull { return handle(.blocked(id)) }
                 take(id)
                 handle(.taken(id))
+            case .recall: break  // It was answered for at once.
             case .refused(let id, let reason): fates[id, default: []].append(.refused(reason))
             }
         }

@@ -158,19 +158,22 @@ import Testing
         #expect(queue.wake(at: 17) == [.refused(3, .timedOut)])
     }
 
-    @Test func `a caller's patience counts under a policy that waits, if it ends first`() {
+    @Test func `a caller's own patience counts, not that of a policy that waits`() {
         var queue = DrivenQueue(.wait(.seconds(5)))
         queue.submit(1, patience: 9, at: 0)
         queue.submit(2, patience: 3, at: 0)
+        queue.submit(3, at: 0)
         #expect(queue.wake(at: 3) == [.refused(2, .timedOut)])
-        #expect(queue.wake(at: 5) == [.refused(1, .timedOut)])
+        #expect(queue.wake(at: 8) == [.refused(3, .timedOut)])
+        #expect(queue.machine.deadline == Moment(.seconds(9)))
+        #expect(queue.wake(at: 9) == [.refused(1, .timedOut)])
     }
 
     @Test func `without patience a message goes at once or not at all`() {
         var queue = DrivenQueue(.queue)
         #expect(queue.submit(1, patience: 0) == [.refused(1, .timedOut)])
         queue.handle(.opened)
-        #expect(queue.submit(2, patience: 0) == [.transmit(2)])
+        #expect(queue.submit(2, patience: 0) == [.transmit(2), .recall(2)])
         #expect(queue.submit(3, patience: 0) == [.refused(3, .timedOut)])
         #expect(queue.handle(.blocked(2)) == [.refused(2, .timedOut)])
     }
@@ -212,7 +215,7 @@ import Testing
             queue.handle(.opened)
             queue.submit(1)
             queue.submit(2)
-            #expect(queue.handle(.withdraw(1)).isEmpty)
+            #expect(queue.handle(.withdraw(1)) == [.recall(1)])
             #expect(queue.machine.depth.count == 1, "it will not wait again")
             #expect(queue.handle(answer) == effects)
         }
@@ -222,7 +225,7 @@ import Testing
         var queue = DrivenQueue(.queue)
         queue.handle(.opened)
         queue.submit(1, patience: 5)
-        #expect(queue.wake(at: 5).isEmpty)
+        #expect(queue.wake(at: 5) == [.recall(1)])
         #expect(queue.machine.deadline == nil, "no busy waiting for the answer")
         #expect(queue.handle(.withdraw(1)).isEmpty)
         #expect(queue.handle(.blocked(1)) == [.refused(1, .timedOut)])

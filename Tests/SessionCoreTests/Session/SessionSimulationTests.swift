@@ -17,6 +17,12 @@ import Testing
         // So that a 401 twice in a row, which this world has, does not end the run.
         policy.reconnect.losses[.refused(status: 401)] = Bool.random(using: &random) ? .retry : .refreshCredentials
         policy.heartbeat = Bool.random(using: &random) ? .fixed : .adaptive()
+        let waiting: [SendPolicy.WhileDisconnected] = [.wait(.seconds(Int.random(in: 0...100, using: &random))), .queue, .fail]
+        let overflow: [SendPolicy.Overflow] = [.dropOldest, .dropNewest, .refuse]
+        policy.sending = SendPolicy(
+            whileDisconnected: waiting[Int.random(in: 0...2, using: &random)],
+            capacity: SendVolume(count: Int.random(in: 1...40, using: &random), bytes: 3000),
+            overflow: overflow[Int.random(in: 0...2, using: &random)])
         return policy
     }
 
@@ -38,12 +44,14 @@ import Testing
         var world = Simulation(session, World(seed: seed, hostileUntil: Self.hostile), outward: { $0 }, inward: { $0 })
         world.delay = .milliseconds(1)
         var check = SessionCheck(policy: policy, seed: seed, isTold: isTold)
-        check.note(world.send(.start), at: world.now)
-        while world.now < Self.hostile, let effects = world.step() { check.note(effects, at: world.now) }
+        check.note(world.send(.start), of: world.near, at: world.now)
+        while world.now < Self.hostile, let effects = world.step() { check.note(effects, of: world.near, at: world.now) }
 
         // The world is at its best: whatever the backoff, the session is back within its longest wait, unless it is over.
         let bound = policy.reconnect.longestWait + .seconds(60)
-        while world.now < Self.hostile + .seconds(180) + bound, let effects = world.step() { check.note(effects, at: world.now) }
+        while world.now < Self.hostile + .seconds(180) + bound, let effects = world.step() {
+            check.note(effects, of: world.near, at: world.now)
+        }
         switch world.near.phase {
         case .connected, .handingOver: break
         case .stopped(.refused(let loss)): #expect(policy.reconnect.losses[loss.cause] == .refreshCredentials, "seed \(seed): \(loss)")
@@ -51,9 +59,12 @@ import Testing
         }
         #expect(world.far.mostOpen <= 2, "seed \(seed)")
 
-        check.note(world.send(.close), at: world.now)
-        while let effects = world.step(), world.now < Self.hostile + .seconds(7200) { check.note(effects, at: world.now) }
+        check.note(world.send(.close), of: world.near, at: world.now)
+        while let effects = world.step(), world.now < Self.hostile + .seconds(7200) {
+            check.note(effects, of: world.near, at: world.now)
+        }
         #expect(check.isOver, "seed \(seed): a session that was closed has not ended")
+        check.sends.settle(world.far.mail, seed: seed)
     }
 }
 
@@ -67,15 +78,21 @@ private struct SessionCheck {
     var fetches: Set<UInt64> = []
     /// When the last attempt began, its wait for credentials included.
     var last: Moment?
+    var sends = SendCheck()
 
-    mutating func note(_ effects: Simulation<Session, World>.Effects, at now: Moment) {
-        if isTold { for input in effects.far { print("\(now.offset)  ← \(input)") } }
-        note(effects.near, at: now)
+    mutating func note(_ effects: Simulation<Session, World>.Effects, of session: Session, at now: Moment) {
+        for input in effects.far {
+            if isTold { print("\(now.offset)  ← \(input)") }
+            sends.note(input)
+        }
+        note(effects.near, of: session, at: now)
     }
 
-    mutating func note(_ effects: [Session.Effect], at now: Moment) {
+    mutating func note(_ effects: [Session.Effect], of session: Session, at now: Moment) {
         for effect in effects {
             if isTold { print("\(now.offset)  → \(effect)") }
+            sends.note(effect, isOver: isOver)
+            if case .refused = effect { continue }
             #expect(!isOver, "seed \(seed): \(effect) after the end, at \(now.offset)")
             switch effect {
             case .connect(let attempt):
@@ -88,8 +105,9 @@ private struct SessionCheck {
                 last = now
             case .report(.stopped): isOver = true
             case .fetchCredential(let number): #expect(fetches.insert(number).inserted, "seed \(seed): a fetch twice")
-            case .disconnect, .retire, .probe, .setPingInterval, .cancelFetch, .abandon, .report: break
+            case .disconnect, .retire, .probe, .setPingInterval, .cancelFetch, .abandon, .report, .transmit, .recall, .refused, .backlog: break
             }
         }
+        sends.note(session.backlog, policy.sending)
     }
 }

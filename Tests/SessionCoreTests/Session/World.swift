@@ -33,6 +33,7 @@ struct World: Machine {
     var isCredentialGood = false
     var agenda: [(at: Moment, event: Event)] = []
     var mostOpen = 0
+    var mail = Mail()
 
     enum Event {
         /// The session is told this.
@@ -47,11 +48,15 @@ struct World: Machine {
         case closed(UInt64)
         /// Something else about the world changes.
         case turn
+        /// The app sends, or wants what it sent no more.
+        case mail
+        /// The connection answers for the message that it was handed.
+        case handOver(UInt64, isTaken: Bool)
     }
 
     init(seed: UInt64, hostileUntil: Moment) {
         (random, self.hostileUntil) = (SeededGenerator(seed: seed), hostileUntil)
-        agenda = [(.start + .seconds(1), .turn)]
+        agenda = [(.start + .seconds(1), .turn), (.start, .mail)]
     }
 
     var deadline: Moment? { agenda.map(\.at).min() }
@@ -62,12 +67,17 @@ struct World: Machine {
         case .disconnect(let generation, _), .retire(let generation):
             links[generation]?.isClosing = true
             plan(.closed(generation), after: .milliseconds(50), at: now)
-        case .abandon: links = [:]
+            answerInTime(generation, at: now)
+        case .abandon:
+            for generation in links.keys { answerInTime(generation, at: now) }
+            links = [:]
         case .probe(let generation):
             guard links[generation]?.isHalfOpen == true else { return }
             plan(.end(generation, Loss(.unresponsive)), after: .seconds(10), at: now)
         case .fetchCredential(let number): provide(number, at: now)
-        case .cancelFetch, .setPingInterval, .report: break
+        case .transmit(let id, let generation): carry(id, over: generation, at: now)
+        case .recall(let id): giveBack(id, at: now)
+        case .cancelFetch, .setPingInterval, .report, .refused, .backlog: break
         }
     }
 
@@ -77,11 +87,11 @@ struct World: Machine {
         for (_, event) in due { happen(event, at: now, into: &effects) }
     }
 
-    private mutating func plan(_ event: Event, after delay: Duration, at now: Moment) { agenda.append((now + delay, event)) }
+    mutating func plan(_ event: Event, after delay: Duration, at now: Moment) { agenda.append((now + delay, event)) }
 
-    private mutating func chance(_ oneIn: Int) -> Bool { Int.random(in: 0..<oneIn, using: &random) == 0 }
+    mutating func chance(_ oneIn: Int) -> Bool { Int.random(in: 0..<oneIn, using: &random) == 0 }
 
-    private mutating func duration(_ range: ClosedRange<Double>) -> Duration { .seconds(Double.random(in: range, using: &random)) }
+    mutating func duration(_ range: ClosedRange<Double>) -> Duration { .seconds(Double.random(in: range, using: &random)) }
 
     // MARK: - Connections
 
@@ -92,14 +102,14 @@ struct World: Machine {
 
     private mutating func answer(_ generation: UInt64, at now: Moment, into effects: inout [Session.Input]) {
         guard let link = links[generation], !link.isClosing else { return }
-        guard hasNetwork else { return end(generation, Loss(.unreachable), into: &effects) }
+        guard hasNetwork else { return end(generation, Loss(.unreachable), at: now, into: &effects) }
         switch server {
-        case .refuses: end(generation, Loss(.unreachable), into: &effects)
+        case .refuses: end(generation, Loss(.unreachable), at: now, into: &effects)
         case .isSilent: plan(.end(generation, Loss(.timedOut)), after: .seconds(10), at: now)
         case .isOverloaded:
             let after: Duration = chance(2) ? .seconds(Int.random(in: 1...400, using: &random)) : .zero
-            end(generation, Loss(.refused(status: 503), retryAfter: after == .zero ? nil : after), into: &effects)
-        case .rejectsCredentials where !isCredentialGood: end(generation, Loss(.refused(status: 401)), into: &effects)
+            end(generation, Loss(.refused(status: 503), retryAfter: after == .zero ? nil : after), at: now, into: &effects)
+        case .rejectsCredentials where !isCredentialGood: end(generation, Loss(.refused(status: 401)), at: now, into: &effects)
         case .answers, .answersSlowly, .rejectsCredentials:
             links[generation]?.isOpen = true
             mostOpen = max(mostOpen, links.values.count { $0.isOpen && !$0.isClosing })
@@ -118,8 +128,11 @@ struct World: Machine {
         if chance(2) { plan(.end(generation, Loss(.lost)), after: life + .milliseconds(1), at: now) }
     }
 
-    private mutating func end(_ generation: UInt64, _ loss: Loss, into effects: inout [Session.Input]) {
+    private mutating func end(_ generation: UInt64, _ loss: Loss, at now: Moment, into effects: inout [Session.Input]) {
         links[generation] = nil
+        // What becomes of a message in hand may be known before the loss, or after it.
+        let isFirst = chance(2)
+        if isFirst { answerNow(generation, into: &effects) } else { answerInTime(generation, at: now) }
         effects.append(.lost(generation: generation, loss))
     }
 
@@ -138,7 +151,7 @@ struct World: Machine {
         switch event {
         case .tell(let input): effects.append(input)
         case .answer(let generation): answer(generation, at: now, into: &effects)
-        case .end(let generation, let loss): end(generation, loss, into: &effects)
+        case .end(let generation, let loss): end(generation, loss, at: now, into: &effects)
         case .fallSilent(let generation):
             guard links[generation] != nil else { return }
             links[generation]?.isHalfOpen = true
@@ -146,6 +159,8 @@ struct World: Machine {
             plan(.end(generation, Loss(.unresponsive)), after: duration(10...30), at: now)
         case .closed(let generation): links[generation] = nil
         case .turn: turn(at: now, into: &effects)
+        case .mail: post(at: now, into: &effects)
+        case .handOver(let id, let isTaken): answer(id, isTaken: isTaken, into: &effects)
         }
     }
 

@@ -189,6 +189,7 @@ extension OutboundQueue.Entry {
     /// A message's bytes as text; a piece's, with a bracket where its message begins or ends.
     fileprivate var text: String {
         switch self {
+        case .mark: "|"
         case .message(.text(let text)): text
         case .message(.binary(let bytes)): String(decoding: bytes, as: UTF8.self)
         case .chunk(let chunk, let isFirst):

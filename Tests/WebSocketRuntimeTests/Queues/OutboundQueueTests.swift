@@ -240,6 +240,7 @@ extension OutboundQueue.Entry {
     /// A message's text; a piece's, with a bracket where its message begins or ends.
     fileprivate var description: String {
         switch self {
+        case .mark: "|"
         case .message(let message): message.number.map(String.init) ?? "?"
         case .chunk(let chunk, let isFirst):
             (isFirst ? "(" : "") + String(decoding: chunk.bytes, as: UTF8.self) + (chunk.isLast ? ")" : "")

@@ -132,6 +132,7 @@ import WebSocketRuntime
                 if batch.isEmpty { break }
                 for entry in batch {
                     switch entry {
+                    case .mark: Issue.record("a mark that nobody set")
                     case .message(.text(let text)):
                         #expect(partial == nil, "a message amid the pieces of another")
                         taken.append(text)

@@ -28,11 +28,14 @@ extension LiveSession {
             links[attempt.generation]?.connection = connection
             connection.transport.observe(LinkWitness(self, generation: attempt.generation))
             self.connection = connection
+            let line = SendLine(connection)
+            serve(line, as: attempt.generation)
             // Before anybody sees it: from here on it counts as open.
             await note(.opened(generation: attempt.generation))
             show(connection)
             let ending = await connection.transport.ended()
             if self.connection?.transport === connection.transport { self.connection = nil }
+            end(line)
             return judge(ending)
         } catch {
             return (Loss(error.transport), error)

@@ -15,6 +15,7 @@ actor LiveSession {
     struct Link {
         let task: Task<Void, Never>
         var connection: WebSocketConnection?
+        var line: SendLine?
         /// The session has ordered its end: what becomes of it is no news.
         var isForgotten = false
     }
@@ -26,18 +27,21 @@ actor LiveSession {
 
     let connect: @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
     let provider: CredentialProvider.Fetch?
-    private let sleep: @Sendable (Duration) async throws -> Void
+    let desk: SendDesk
     let changes = Changes()
     /// The state, and how many there were before it.
     private let observed = NIOLockedValueBox((state: WebSocketState.disconnected, version: UInt64(0)))
-    private var sources: [Source] = []
+    private(set) var sources: [Source] = []
     var links: [UInt64: Link] = [:]
     /// The newest connection.
     var connection: WebSocketConnection?
     var lastCause: WebSocketError?
     var credential: Credential?
     private var fetch: Task<Void, Never>?
-    private var tell: (@Sendable (Session.Input) async -> Void)?
+    private(set) var tell: (@Sendable (Session.Input) async -> Void)?
+    /// The message that a connection has in hand.
+    var inHand: (id: UInt64, task: Task<Void, Never>)?
+    var hasEndedSending = false
     /// What happened before it ran.
     private var early: [Session.Input] = []
     private var farewell: Farewell = (.normal, "")
@@ -46,25 +50,28 @@ actor LiveSession {
 
     init(
         connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection,
-        provider: CredentialProvider.Fetch?, sleep: @escaping @Sendable (Duration) async throws -> Void
+        provider: CredentialProvider.Fetch?, sending: SendPolicy
     ) {
-        (self.connect, self.provider, self.sleep) = (connect, provider, sleep)
+        (self.connect, self.provider, desk) = (connect, provider, SendDesk(sending))
     }
 
     nonisolated var latest: (state: WebSocketState, version: UInt64) { observed.withLockedValue(\.self) }
 
     /// Runs until closed or cancelled.
     func run<C: Clock>(_ session: Session, clock: C) async where C.Duration == Duration {
-        let (orders, continuation) = AsyncStream.makeStream(of: (Session.Effect, Moment).self)
-        let driver = Driver(session, clock: clock) { continuation.yield(($0, $1)) }
+        let (orders, continuation) = AsyncStream.makeStream(of: (Session.Effect, Moment, DroppedSend?).self)
+        let driver = Driver(session, clock: clock) { [desk] in continuation.yield(($0, $1, desk.hear($0))) }
         tell = { await driver.handle($0) }
+        changes.announce()
         for input in early { await driver.handle(input) }
         await driver.handle(isStopping ? .close : .start)
-        for await (effect, moment) in orders {
+        for await (effect, moment, dropped) in orders {
+            if let dropped { report(dropped) }
             perform(effect, at: moment)
             if isClosed { break }
         }
         fetch?.cancel()
+        endSending()
         for link in links.values {
             link.task.cancel()
             link.connection?.abort()
@@ -82,6 +89,7 @@ actor LiveSession {
         isStopping = true
         farewell = (code, reason)
         if !isClosed { show(.closing) }
+        await finishSending()
         if let connection { await connection.close(code: code, reason: reason) }
         await tell?(.close)
     }
@@ -100,6 +108,9 @@ actor LiveSession {
         case .cancelFetch:
             fetch?.cancel()
             lastCause = WebSocketError(TransportError(.noCredential, "the provider gave no credential in time"))
+        case .transmit(let id, let generation): transmit(id, over: generation)
+        case .recall(let id): recall(id)
+        case .refused, .backlog: break  // The desk has heard it.
         case .report(let phase): report(phase, at: now)
         }
     }
@@ -109,12 +120,14 @@ actor LiveSession {
         links[generation]?.isForgotten = true
         guard let connection = link.connection else { return link.task.cancel() }
         if self.connection?.transport === connection.transport { self.connection = nil }
+        if let line = link.line { stop(line) }
         // SAFETY: ends with the close handshake, which has a deadline, or with the connection.
         Task { await connection.close(code: farewell.code, reason: farewell.reason) }
     }
 
     private func abandon(_ generation: UInt64) {
         links[generation]?.isForgotten = true
+        if let line = links[generation]?.line { release(line) }
         links[generation]?.task.cancel()
         links[generation]?.connection?.abort()
     }
@@ -194,33 +207,9 @@ actor LiveSession {
     func end(with error: WebSocketError?) {
         guard !isClosed else { return }
         isClosed = true
+        desk.close()
         show(.closed(error))
         add(.closed(error))
-    }
-
-    // MARK: - Sending
-
-    /// The present connection; waits for one while there is none.
-    func connection(within timeout: Duration) async throws(WebSocketError) -> WebSocketConnection {
-        if let usable { return usable }
-        let isOver = NIOLockedValueBox(false)
-        // SAFETY: ends with this function.
-        let limit = Task { [sleep, changes] in
-            guard (try? await sleep(timeout)) != nil else { return }
-            isOver.withLockedValue { $0 = true }
-            changes.announce()
-        }
-        defer { limit.cancel() }
-        while true {
-            let version = changes.version
-            if let usable { return usable }
-            if isClosed || isStopping { throw WebSocketError(TransportError(.closed, "the socket is closed")) }
-            if Task.isCancelled { throw WebSocketError(TransportError(.cancelled, "the wait for a connection was cancelled")) }
-            if isOver.withLockedValue(\.self) {
-                throw WebSocketError(TransportError(.timedOut, "there was no connection within \(timeout)", underlying: lastCause))
-            }
-            await changes.next(after: version)
-        }
     }
 
     /// The present connection, unless it has ended and its loss is about to be noticed.

@@ -1,7 +1,6 @@
 import MachineCore
 public import SessionCore
 public import WebSocketCore
-import WebSocketRuntime
 
 /// The WebSocket that survives: it outlives its connections.
 ///
@@ -50,7 +49,7 @@ public final class WebSocket: Sendable {
         _ options: WebSocketOptions = WebSocketOptions(), seed: UInt64 = .random(in: .min ... .max), clock: C,
         connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
     ) where C.Duration == Duration {
-        let live = LiveSession(connect: connect, provider: options.credentials?.fetch) { try await clock.sleep(for: $0) }
+        let live = LiveSession(connect: connect, provider: options.credentials?.fetch, sending: options.sending)
         let session = Session(
             policy: options.policy, endpoints: 1 + options.alternatives.count, hasCredentials: options.credentials != nil, seed: seed)
         self.session = live
@@ -87,17 +86,6 @@ public final class WebSocket: Sendable {
     ///
     /// The sequence keeps the socket alive.
     public var events: WebSocketEvents { WebSocketEvents(socket: self) }
-
-    /// Sends a message on the present connection; waits for one while there is none.
-    ///
-    /// - Parameters:
-    ///   - message: What to send.
-    ///   - timeout: How long to wait for a connection.
-    /// - Throws: ``WebSocketError``; ``TransportError/Code/timedOut`` if there was none in time, ``TransportError/Code/closed``
-    ///   once the socket is closed. What was accepted and not yet written when a connection is lost is not sent again.
-    public func send(_ message: Message, timeout: Duration = .seconds(30)) async throws(WebSocketError) {
-        try await session.connection(within: timeout).send(message)
-    }
 
     /// Closes for good, with a close handshake if there is a connection.
     ///

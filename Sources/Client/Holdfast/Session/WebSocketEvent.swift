@@ -10,6 +10,8 @@ public enum WebSocketEvent: Sendable {
     ///
     /// `attempt` counts from 1 and starts afresh once a connection has been stable; see `ReconnectPolicy`.
     case reconnecting(attempt: Int, delay: Duration, cause: WebSocketError)
+    /// A message of ours was not sent, and nobody else tells: it gave way to others, or was overdue; see `SendPolicy`.
+    case dropped(DroppedSend)
     /// Over for good: nil if this side closed, or the peer did with 1000; otherwise why no further attempt is made.
     ///
     /// Always the last event, and always there.

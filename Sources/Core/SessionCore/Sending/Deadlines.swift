@@ -22,7 +22,13 @@ struct Deadlines: Hashable {
         }
     }
 
-    mutating func removeFirst() {
+    /// Removes the needless ones that come first, and all of them if there are more than `limit` deadlines.
+    mutating func drop(atMost limit: Int, where isNeedless: (Deadline) -> Bool) {
+        if count > limit { removeAll(where: isNeedless) }
+        while let first, isNeedless(first) { removeFirst() }
+    }
+
+    private mutating func removeFirst() {
         heap.swapAt(0, heap.count - 1)
         heap.removeLast()
         var parent = 0
@@ -34,7 +40,7 @@ struct Deadlines: Hashable {
         }
     }
 
-    mutating func removeAll(where isNeedless: (Deadline) -> Bool) {
+    private mutating func removeAll(where isNeedless: (Deadline) -> Bool) {
         heap.removeAll(where: isNeedless)
         heap.sort()  // What is sorted is a heap.
     }

@@ -4,6 +4,7 @@ public struct SendPolicy: Hashable, Sendable {
     public enum WhileDisconnected: Hashable, Sendable {
         /// Its caller waits for a connection, at most this long from the sending or, if that was later, from the loss.
         ///
+        /// A caller that says how long it waits is not bound by this.
         /// Nothing bounds how many wait: each has a caller, who sends nothing else meanwhile.
         case wait(Duration)
         /// It is kept until there is a connection, within the policy's capacity.

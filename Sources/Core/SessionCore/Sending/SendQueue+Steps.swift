@@ -20,7 +20,11 @@ extension SendQueue {
             return transmit(id, otherwise: reason, into: &effects)  // Who need not wait needs no room.
         }
         waiting.append(id, send)
-        if let due = send.due { deadlines.insert(Deadlines.Deadline(moment: due, id: id)) }
+        if let due = send.due {
+            deadlines.insert(Deadlines.Deadline(moment: due, id: id))
+        } else if case .wait = policy.whileDisconnected {
+            arrivals.insert(Deadlines.Deadline(moment: send.submittedAt, id: id))
+        }
         if phase == .ready { proceed(into: &effects) }
     }
 
@@ -33,13 +37,16 @@ extension SendQueue {
     private mutating func transmit(_ id: UInt64, otherwise: SendRefusal?, into effects: inout [Effect]) {
         phase = .sending(id, otherwise: otherwise)
         effects.append(.transmit(id))
+        if otherwise != nil { effects.append(.recall(id)) }  // It goes at once or not at all.
     }
 
     /// Refuses a message that waits; one that is handed over is refused only if it is not taken.
     mutating func abandon(_ id: UInt64, _ reason: SendRefusal, into effects: inout [Effect]) {
         guard waiting[id] != nil else { return }
         remove(id)
-        if id == handedOver { phase = .sending(id, otherwise: reason) } else { refuse(id, reason, into: &effects) }
+        guard id == handedOver else { return refuse(id, reason, into: &effects) }
+        phase = .sending(id, otherwise: reason)
+        effects.append(.recall(id))
     }
 
     mutating func lose(at now: Moment, into effects: inout [Effect]) {

@@ -11,22 +11,21 @@ extension SendQueue {
 
     /// The first whose caller's patience ends, or the policy's while there is no connection.
     private var nextOverdue: Deadlines.Deadline? {
-        guard case .disconnected(let since) = phase, case .wait(let limit) = policy.whileDisconnected else { return deadlines.first }
-        // In each lane the oldest has waited longest.
-        var first = deadlines.first
-        for id in waiting.oldest {
-            guard let send = waiting[id] else { continue }
-            let due = Deadlines.Deadline(moment: max(since, send.submittedAt) + limit, id: id)
-            first = min(first ?? due, due)
+        guard case .disconnected(let since) = phase, case .wait(let limit) = policy.whileDisconnected, let oldest = arrivals.first else {
+            return deadlines.first
         }
-        return first
+        let due = Deadlines.Deadline(moment: max(since, oldest.moment) + limit, id: oldest.id)
+        return min(deadlines.first ?? due, due)
     }
 
     /// Takes a message out of those that wait, and its deadline with it.
     mutating func remove(_ id: UInt64) {
         waiting.remove(id)
         // Deadlines of others that went before their time stay until they come first, or are the most.
-        if deadlines.count > 2 * depth.count + 16 { deadlines.removeAll { [waiting] in waiting[$0.id]?.due != $0.moment } }
-        while let first = deadlines.first, waiting[first.id]?.due != first.moment { deadlines.removeFirst() }
+        deadlines.drop(atMost: 2 * depth.count + 16) { [waiting] in waiting[$0.id]?.due != $0.moment }
+        arrivals.drop(atMost: 2 * depth.count + 16) { [waiting] in
+            guard let send = waiting[$0.id] else { return true }
+            return send.due != nil || send.submittedAt != $0.moment
+        }
     }
 }

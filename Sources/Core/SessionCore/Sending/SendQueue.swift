@@ -28,7 +28,7 @@ public struct SendQueue: Machine, Hashable {
     }
     /// What can happen to the queue.
     public enum Input: Hashable, Sendable {
-        /// Someone sends a message of this size, and waits for it to be taken at most this long; nil for no limit.
+        /// Someone sends a message of this size, and waits for it to be taken at most this long; nil for as long as the policy says.
         ///
         /// Without patience (zero or less) it goes at once or not at all.
         /// An id is the message's own until it ends: meanwhile another message with it is ignored.
@@ -52,6 +52,8 @@ public struct SendQueue: Machine, Hashable {
     public enum Effect: Hashable, Sendable {
         /// Hand the message to the connection, and answer ``Input/taken(_:)``, ``Input/blocked(_:)`` or ``Input/lost``.
         case transmit(UInt64)
+        /// Take the message that is handed over back if the connection has not taken it yet; answer as before.
+        case recall(UInt64)
         /// The message ended without having left, for this reason: forget its payload and tell its caller.
         case refused(UInt64, SendRefusal)
     }
@@ -64,6 +66,8 @@ public struct SendQueue: Machine, Hashable {
     /// What waits, and what is handed over but would wait again.
     var waiting = WaitingSends()
     var deadlines = Deadlines()
+    /// When those came that wait as long as the policy says.
+    var arrivals = Deadlines()
 
     /// An empty queue without a connection.
     public init(policy: SendPolicy = SendPolicy()) { self.policy = policy }

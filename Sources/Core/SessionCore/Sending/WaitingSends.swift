@@ -27,8 +27,6 @@ struct WaitingSends: Hashable {
 
     /// The one to go next: the oldest of the highest lane that has any.
     var next: UInt64? { lines.last { $0.oldest != nil }?.oldest }
-    /// The oldest of each lane that has any.
-    var oldest: [UInt64] { lines.compactMap(\.oldest) }
 
     func volume(of lane: Lane) -> SendVolume { lines[lane.index].volume }
     func oldest(of lane: Lane, except id: UInt64?) -> UInt64? {

@@ -2,23 +2,15 @@ import MachineCore
 
 /// What the lives of the connections say of how long a silence may be.
 extension Session {
-    /// The connection that serves; nil while there is none.
-    var serving: UInt64? {
-        switch phase {
-        case .connected(let attempt, _), .handingOver(let attempt, _, _): attempt.generation
-        case .idle, .connecting, .waiting, .held, .stopped: nil
-        }
-    }
-
     mutating func noteAnswered(_ generation: UInt64, at now: Moment, into effects: inout [Effect]) {
-        guard generation == serving else { return }
+        guard generation == phase.serving else { return }
         // A probe waits for no silence, so its answer says nothing of how long one may be.
         if doubted.take() == generation { return }
         setPace(into: &effects) { $0.answered(at: now) }
     }
 
     mutating func noteSilence(_ generation: UInt64, _ loss: Loss) {
-        guard generation == serving else { return }
+        guard generation == phase.serving else { return }
         let isSilent = loss.wasIdle || loss.cause == .unresponsive
         // What died of a lost network, or while the app was away, says nothing of the interval.
         pacer?.lost(wasIdle: isSilent && doubted != generation)
@@ -33,7 +25,7 @@ extension Session {
 
     /// Tells the pacer that another connection serves than `before`, or none.
     mutating func followPace(since before: UInt64?, at now: Moment, into effects: inout [Effect]) {
-        let present = serving
+        let present = phase.serving
         guard pacer != nil, present != before else { return }
         pacer?.lost(wasIdle: false)  // If nobody said why.
         guard let present, let interval = pacer?.interval else { return }
@@ -44,7 +36,7 @@ extension Session {
     private mutating func setPace(into effects: inout [Effect], _ body: (inout HeartbeatPacer) -> Void) {
         guard var next = pacer else { return }
         body(&next)
-        if let serving, next.interval != pacer?.interval { effects.append(.setPingInterval(generation: serving, next.interval)) }
+        if let serving = phase.serving, next.interval != pacer?.interval { effects.append(.setPingInterval(generation: serving, next.interval)) }
         pacer = next
     }
 }

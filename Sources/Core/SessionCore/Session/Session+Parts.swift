@@ -33,9 +33,12 @@ extension Session {
         switch phase {
         case .connected, .handingOver: isConnected = true
         case .idle, .connecting, .waiting, .held: isConnected = false
-        case .stopped: keep(.ended, at: now, into: &effects)
+        case .stopped:
+            keep(.ended, at: now, into: &effects)
+            feedQueue(.close, at: now, into: &effects)
         }
         effects.append(.report(phase))
+        serve(phase.serving, at: now, into: &effects)
         if isConnected != wasConnected { keep(isConnected ? .connected : .disconnected, at: now, into: &effects) }
     }
 
@@ -105,7 +108,7 @@ extension Session {
     }
 
     private mutating func probe(into effects: inout [Effect]) {
-        guard let serving else { return }
+        guard let serving = phase.serving else { return }
         doubted = serving
         effects.append(.probe(generation: serving))
     }

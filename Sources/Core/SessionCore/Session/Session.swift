@@ -24,6 +24,19 @@ public struct Session: Machine, Hashable {
         case life(AppLife.Input)
         /// The network changed.
         case path(PathWatch.Input)
+        /// Someone sends a message of this size, and waits for a connection to take it at most this long; nil for as long as the policy
+        /// says. See ``SendQueue/Input/submit(id:lane:byteCount:patience:)``.
+        case submit(id: UInt64, lane: Lane, byteCount: Int, patience: Duration?)
+        /// Whoever sent the message wants that no more.
+        case withdraw(UInt64)
+        /// The connection took the message that it was handed.
+        case taken(UInt64)
+        /// The connection did not take it: it is ending, or its buffer is full and ``room`` follows.
+        case blocked(UInt64)
+        /// The connection takes messages again.
+        case room
+        /// Nothing is to be sent any more: what waits is refused, and whatever comes.
+        case finishSending
         /// The app wants no more.
         case close
     }
@@ -45,6 +58,17 @@ public struct Session: Machine, Hashable {
         case cancelFetch
         /// Drop every connection at once, also those that are being closed: there is no time for a handshake.
         case abandon
+        /// Hand this message to the connection of this generation.
+        ///
+        /// Answer ``Input/taken(_:)`` or ``Input/blocked(_:)``, exactly once, also if the connection ends meanwhile, and also after the
+        /// end of the session: only then is it known that a message did not go, and may go again.
+        case transmit(UInt64, generation: UInt64)
+        /// Take the message that is handed over back if the connection has not taken it yet; answer as before.
+        case recall(UInt64)
+        /// The message ended without having left: forget its payload and tell its caller.
+        case refused(UInt64, SendRefusal)
+        /// So much waits to be sent now.
+        case backlog(SendVolume)
         /// The session is now in this phase.
         case report(Reconnector.Phase)
     }
@@ -73,6 +97,11 @@ public struct Session: Machine, Hashable {
     var doubted: UInt64?
     /// The interface that the last path took.
     var interface: String?
+    var queue: SendQueue
+    /// The connection that messages are handed to.
+    var serving: UInt64?
+    /// The connection that has a message in hand and has not answered.
+    var handedTo: UInt64?
 
     /// A session that has not started.
     ///
@@ -86,6 +115,7 @@ public struct Session: Machine, Hashable {
         keeper = hasCredentials ? CredentialKeeper(policy: policy.credentials) : nil
         (life, path) = (AppLife(policy: policy.background), PathWatch(policy: policy.path))
         pacer = policy.heartbeat.pacer
+        queue = SendQueue(policy: policy.sending)
     }
 
     /// What the session is doing.
@@ -93,15 +123,15 @@ public struct Session: Machine, Hashable {
 
     /// When something is to happen by itself; nil while only an input can change anything.
     public var deadline: Moment? {
-        isOver ? nil : [reconnector.deadline, keeper?.deadline, life.deadline].compactMap(\.self).min()
+        isOver ? nil : [reconnector.deadline, keeper?.deadline, life.deadline, queue.deadline].compactMap(\.self).min()
     }
 
     private var isOver: Bool { if case .stopped = phase { true } else { false } }
 
     /// Applies one input and appends what must be done about it, in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
-        if isOver { return }
-        let served = serving
+        if handleSending(input, at: now, into: &effects) || isOver { return }
+        let served = phase.serving
         switch input {
         case .start: reconnect(.start, at: now, into: &effects)
         case .opened(let generation): reconnect(.opened(generation: generation), at: now, into: &effects)
@@ -116,6 +146,7 @@ public struct Session: Machine, Hashable {
             noteInterface(input, into: &effects)
             feedPath(input, at: now, into: &effects)
         case .close: reconnect(.stop, at: now, into: &effects)
+        case .submit, .withdraw, .taken, .blocked, .room, .finishSending: break
         }
         followPace(since: served, at: now, into: &effects)
     }
@@ -123,10 +154,11 @@ public struct Session: Machine, Hashable {
     /// Applies the passing of time; calling early or twice is harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         if isOver { return }
-        let served = serving
+        let served = phase.serving
         feedLife(at: now, into: &effects) { $0.wake(at: now, into: &$1) }
         keep(at: now, into: &effects) { $0.wake(at: now, into: &$1) }
         reconnect(.asked, at: now, into: &effects) { $0.wake(at: now, into: &$1) }
+        feedQueue(at: now, into: &effects) { $0.wake(at: now, into: &$1) }
         followPace(since: served, at: now, into: &effects)
     }
 }

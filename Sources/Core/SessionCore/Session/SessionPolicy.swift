@@ -10,6 +10,8 @@ public struct SessionPolicy: Hashable, Sendable {
     public var heartbeat = HeartbeatPolicy.fixed
     /// What to do about the network.
     public var path = PathPolicy()
+    /// What becomes of messages that cannot go out at once.
+    public var sending = SendPolicy()
 
     /// The defaults.
     public init() {}

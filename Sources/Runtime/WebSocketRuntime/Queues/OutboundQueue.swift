@@ -14,6 +14,8 @@ package final class OutboundQueue: Sendable {
         case message(Message)
         /// A piece; `isFirst` opens its message.
         case chunk(MessageChunk, isFirst: Bool)
+        /// Somebody wants to know when the socket has all that stands before this; see ``OutboundQueue/whenWritten(_:)``.
+        case mark(UInt64)
     }
 
     private let state: NIOLockedValueBox<OutboundState>
@@ -77,7 +79,7 @@ package final class OutboundQueue: Sendable {
     /// Whether nothing was accepted that is not taken, and nobody waits.
     package var isIdle: Bool { idle.load(ordering: .acquiring) }
 
-    /// Whether something waits to be taken; if not, `onWork` tells of the next.
+    /// Whether messages wait to be taken; if nothing does, `onWork` tells of the next.
     package func awaitWork() -> Bool { change { $0.awaitWork() } }
 
     /// Refuses everything from now on.
@@ -85,6 +87,7 @@ package final class OutboundQueue: Sendable {
     /// What was accepted can still be taken, unless `discarding`.
     package func finish(_ error: TransportError, discarding: Bool) {
         change { $0.finish(error, discarding: discarding) }
+        if discarding { finishMarks() }
     }
 
     private func submit(
@@ -101,6 +104,22 @@ package final class OutboundQueue: Sendable {
             change { $0.cancel(id) }
         }
         try result.get()
+    }
+
+    /// Calls `body` with true when the transport has said ``wrote(_:)`` of everything that was accepted before this call, with false if it
+    /// never will.
+    package func whenWritten(_ body: @escaping @Sendable (Bool) -> Void) {
+        if !change({ $0.mark(body) }) { body(false) }
+    }
+
+    /// The socket has all that stood before this mark.
+    package func wrote(_ mark: UInt64) {
+        for body in change({ $0.takeMarks(through: mark) }) { body(true) }
+    }
+
+    /// Nothing more is written.
+    package func finishMarks() {
+        for body in change({ $0.finishMarks() }) { body(false) }
     }
 
     /// Changes the state under the lock, then resumes whoever that settled, outside it.

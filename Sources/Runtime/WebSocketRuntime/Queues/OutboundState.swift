@@ -35,6 +35,8 @@ struct OutboundState {
     private var waiters: Deque<(id: UInt64, wish: Wish, place: Waiter)> = []
     private var settled: [(Waiter, Result<Void, TransportError>)] = []
     private var lastID: UInt64 = 0
+    /// Who wants to know what is written, in order; nil once nothing more is.
+    private var marks: Deque<(id: UInt64, body: @Sendable (Bool) -> Void)>? = []
 
     init(capacity: Int, encoder: (any OutboundEncoder)?) { (self.capacity, self.encoder) = (capacity, encoder) }
 
@@ -111,7 +113,7 @@ struct OutboundState {
 
     mutating func awaitWork() -> Bool {
         if !hasWork { isScheduled = false }
-        return hasWork
+        return cost > 0
     }
 
     mutating func abandon(_ ticket: MessageTicket) -> Bool {
@@ -145,6 +147,26 @@ struct OutboundState {
         isScheduled = true
         return true
     }
+
+    /// Behind all that was accepted, also after the last of it; false if nothing more is written.
+    mutating func mark(_ body: @escaping @Sendable (Bool) -> Void) -> Bool {
+        guard marks != nil else { return false }
+        let id = nextID()
+        marks?.append((id, body))
+        enqueue(.mark(id))
+        return true
+    }
+
+    mutating func takeMarks(through id: UInt64) -> [@Sendable (Bool) -> Void] {
+        var written: [@Sendable (Bool) -> Void] = []
+        while let first = marks?.first, first.id <= id {
+            written.append(first.body)
+            marks?.removeFirst()
+        }
+        return written
+    }
+
+    mutating func finishMarks() -> [@Sendable (Bool) -> Void] { marks.take()?.map(\.body) ?? [] }
 
     /// Why a wish can never be granted; nil if it can.
     private func refusal(of wish: Wish) -> TransportError? {
@@ -198,6 +220,7 @@ extension OutboundQueue.Entry {
         switch self {
         case .message(let message): message.byteCount + 32
         case .chunk(let chunk, _): chunk.bytes.count + 32
+        case .mark: 0
         }
     }
 }

@@ -20,6 +20,7 @@ struct MemoryAssembly {
             return delivery == .messages ? .message(message) : .chunk(message.piece)
         case .chunk(let chunk, _):
             return try receive(chunk)
+        case .mark: return nil
         }
     }
 

@@ -17,7 +17,8 @@ extension MemoryLink {
         let entries = self[role].ports.outbound.take(upTo: Self.batchSize)
         guard entries.isEmpty else {
             if self[role].stalledUntil.take() != nil { feedHeartbeat(role, .activity) }
-            deliver(entries, to: peer)
+            deliver(entries.filter { !$0.isMark }, to: peer)
+            for case .mark(let mark) in entries { self[role].ports.outbound.wrote(mark) }
             return true
         }
         if let frame = self[role].closeFrame.take() {
@@ -49,7 +50,8 @@ extension MemoryLink {
         }
     }
 
-    private func deliver(_ entries: some Sequence<OutboundQueue.Entry>, to role: Role) {
+    private func deliver(_ entries: some Collection<OutboundQueue.Entry>, to role: Role) {
+        guard !entries.isEmpty else { return }
         feedHeartbeat(role, .activity)
         var batch = ReceivedBatch()
         do throws(ProtocolViolation) {
@@ -81,6 +83,11 @@ extension MemoryLink {
         self[role].isDiscarding = true
         feedClosing(role, .peerClose(frame))
     }
+}
+
+extension OutboundQueue.Entry {
+    /// Whether it is nothing for the peer.
+    fileprivate var isMark: Bool { if case .mark = self { true } else { false } }
 }
 
 extension Role {

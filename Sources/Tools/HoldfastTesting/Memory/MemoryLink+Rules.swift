@@ -72,6 +72,7 @@ extension MemoryLink {
         ports.ending.settle((record, error))
         ports.inbound.finish(error.map { .failure($0) } ?? .success(()))
         ports.outbound.finish(error ?? .closing, discarding: false)
+        ports.outbound.finishMarks()
         feedHeartbeat(role, .ended)
         self[role].observer = nil
     }

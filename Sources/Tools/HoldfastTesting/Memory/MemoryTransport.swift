@@ -81,6 +81,10 @@ public final class MemoryTransport: MessageTransport {
         post.yield(.close(role, CloseFrame(.internalError, reason: "a message was given up half sent")))
     }
 
+    /// Calls `body` once: with true when the link has carried over all that was accepted for sending before this call, with false if the
+    /// connection ended first.
+    public func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void) { ports.outbound.whenWritten(body) }
+
     /// Sends a ping and waits for its pong.
     ///
     /// Returns the round trip time on the pair's clock.

@@ -39,6 +39,7 @@ extension Link {
                 await latest.replace(with: nil)
                 await console.note(cause)
                 await console.note("attempt \(attempt) in \(delay.phrase)")
+            case .dropped(let dropped): await console.note("not sent: \(dropped.message.byteCount) bytes")
             case .closed(let error?):
                 await console.note(error)
                 return Outcome(error)

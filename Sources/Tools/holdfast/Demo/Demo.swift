@@ -74,7 +74,7 @@ struct Demo: Sendable {
     private func send(_ number: Int, over socket: WebSocket) async {
         await stage.sent(number)
         // A failure needs no answer here: what has no echo is sent again on the next connection.
-        try? await socket.send(.text("message \(number)"))
+        _ = try? await socket.send(.text("message \(number)"))
     }
 
     private func follow(_ socket: WebSocket, _ link: FaultyLink) async {
@@ -93,6 +93,7 @@ struct Demo: Sendable {
                     if count == Self.messages { await socket.close() }
                 case .reconnecting(let attempt, let delay, let cause):
                     await stage.lost("\(cause.transport.detail.escapedOnOneLine); attempt \(attempt) after a pause of \(delay.phrase)")
+                case .dropped: break  // By default nothing is.
                 case .closed(let error):
                     await stage.say(.client, error.map { "gave up: \($0)" } ?? "closed: \(CloseCode.normal)", error == nil ? nil : .bad)
                 }

@@ -1,0 +1,111 @@
+import Holdfast
+import HoldfastTesting
+import NIOConcurrencyHelpers
+import Testing
+
+/// Every send ends in exactly one of three ways.
+@Suite(.timeLimit(.minutes(2))) struct SessionSendingFateTests {
+    @Test func `what the link has carried is written`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        for number in 0..<100 {
+            let receipt = try await stage.socket.send(.text("\(number)"))
+            #expect(await receipt.fate() == .written)
+        }
+        #expect(try await peer.texts(100) == (0..<100).map(String.init))
+    }
+
+    @Test func `what waited for its connection is written as well, and its fate stays when the link is gone`() async throws {
+        let stage = Stage(sending: .queue(10))
+        let receipt = try await stage.socket.send(.text("waits"))
+        let peer = try await stage.connect()
+        #expect(await receipt.fate() == .written)
+        peer.cut()
+        #expect(await receipt.fate() == .written)
+    }
+
+    @Test func `what a link took and had not carried when it died is unknown`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        peer.stall()
+        let receipt = try await stage.socket.send(.text("on its way"))
+        let fate = Task { await receipt.fate() }
+        peer.cut()
+        #expect(await fate.value == .unknown)
+        #expect(await receipt.fate() == .unknown)
+    }
+
+    @Test func `a wait for a fate that is cancelled harms nothing`() async throws {
+        let stage = Stage(sending: .queue(10))
+        let receipt = try await stage.socket.send(.text("waits"))
+        let waiting = Task { await receipt.fate() }
+        waiting.cancel()
+        #expect(await waiting.value == .unknown)
+        let peer = try await stage.connect()
+        #expect(try await peer.texts(1) == ["waits"])
+        #expect(await receipt.fate() == .written)
+    }
+
+    @Test func `what was sent before a close with a handshake is known to be written, asked about or not`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        let receipt = try await stage.socket.send(.text("last words"))
+        await stage.socket.close()
+        #expect(try await peer.texts(1) == ["last words"])
+        #expect(await receipt.fate() == .written)
+    }
+
+    @Test func `once somebody has asked, what is written is known even if nobody asks before the loss`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        #expect(try await stage.socket.send(.text("1")).fate() == .written)
+        let second = try await stage.socket.send(.text("2"))
+        let third = try await stage.socket.send(.text("3"))
+        #expect(await third.fate() == .written)
+        peer.cut()
+        guard case .failure = await peer.ended() else { throw CancellationError() }
+        #expect(await second.fate() == .written)
+    }
+
+    @Test func `however links come and go, every send ends, and what is called written arrived`() async throws {
+        var configuration = WebSocketConfiguration()
+        (configuration.limits.sendBuffer, configuration.limits.receiveBuffer) = (500, 500)
+        let stage = Stage(sending: .queue(50), configuration: configuration)
+        // Whoever stays away from the events stops the reconnecting.
+        let listening = Task { for await _ in stage.socket.events {} }
+        let isEnough = NIOLockedValueBox(false)
+        let receiving = Task {
+            var arrived: Set<String> = []
+            for round in 1...20 {
+                let peer = try await stage.accept()
+                arrived.formUnion(try await peer.texts(20))
+                if round.isMultiple(of: 3) { peer.stall() }
+                peer.cut()
+                // What had come before the cut.
+                while case .message(.text(let text))? = try? await peer.receive() { arrived.insert(text) }
+                await stage.pause()
+            }
+            isEnough.withLockedValue { $0 = true }
+            let last = try await stage.accept()
+            while case .text(let text)? = try await last.message() { arrived.insert(text) }
+            return arrived
+        }
+        let (sent, fates) = await withTaskGroup(of: (Int, SendFate).self) { group in
+            var sent = 0
+            while !isEnough.withLockedValue(\.self), !Task.isCancelled {
+                await stage.waiting { $0 < 40 }
+                guard let receipt = try? await stage.socket.send(.text("\(sent)")) else { break }
+                group.addTask { [sent] in (sent, await receipt.fate()) }
+                sent += 1
+            }
+            await stage.waiting(0)
+            await stage.socket.close()
+            return (sent, await group.reduce(into: [:]) { $0[$1.0] = $1.1 })
+        }
+        await listening.value
+        let arrived = try await receiving.value
+        #expect(fates.count == sent && sent >= 400)
+        for (number, fate) in fates where fate == .written { #expect(arrived.contains("\(number)"), "\(number)") }
+        #expect(fates.values.contains(.written) && fates.values.contains(.unknown))
+    }
+}
