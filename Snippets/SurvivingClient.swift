@@ -4,15 +4,17 @@ import Holdfast
 let socket = WebSocket("ws://127.0.0.1:9001/")
 for await event in socket.events {
     switch event {
-    case .opened(let connection):
-        try await connection.send(.text("hello"))
+    case .opened:
+        try await socket.send(.text("hello"))
     case .message(let message):
         print("received \(message)")
     case .reconnecting(let attempt, let delay, let cause):
         print("\(cause): attempt \(attempt) in \(delay)")
     case .dropped(let dropped):
         print("not sent: \(dropped.message)")
-    case .closed(let error):
-        print(error.map { "given up: \($0)" } ?? "closed")
+    case .closed(let closure):
+        print("closed: \(closure)")
+    default:
+        break
     }
 }

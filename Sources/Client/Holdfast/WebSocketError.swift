@@ -31,7 +31,7 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
     /// As `LossTable.standard` has it; a cancelled wait, and a send on what is closed, are nothing to repeat.
     public var isRetryable: Bool {
         switch code {
-        case .cancelled, .noCredential, .tooLarge: false
+        case .cancelled, .noCredential, .tooLarge, .codec: false
         case .closed where closeRecord == nil: false
         default: LossTable.standard[LossCause(transport)] == .retry
         }

@@ -41,6 +41,10 @@ public struct TransportError: Error, Sendable {
         public static let tooLarge = Code(description: "tooLarge")
         /// The waiting task was cancelled; the connection lives on.
         public static let cancelled = Code(description: "cancelled")
+        /// Too many requests wait for their answers.
+        public static let busy = Code(description: "busy")
+        /// A value could not be encoded, or an answer not be decoded.
+        public static let codec = Code(description: "codec")
         /// The URL is not that of a WebSocket.
         public static let invalidURL = Code(description: "invalidURL")
         /// The configuration cannot be honoured.

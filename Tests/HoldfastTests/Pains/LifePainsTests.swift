@@ -33,7 +33,7 @@ extension SocketTests {
                 var closed: [WebSocketError?] = []
                 for await event in socket.events {
                     #expect(closed.isEmpty, "nothing comes after closed")
-                    if case .closed(let error) = event { closed.append(error) }
+                    if case .closed(let closure) = event { closed.append(closure.error) }
                 }
                 #expect(closed.count == 1)
                 #expect(closed.first.map { $0 == nil } == (ending == .opensAndCloses))

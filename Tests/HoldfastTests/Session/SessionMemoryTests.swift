@@ -11,17 +11,18 @@ import Testing
         var traces: [Trace] = []
         for round in 0...200 {
             let peer = try await stage.accept()
-            guard case .opened(let connection)? = await events.next() else { throw CancellationError() }
+            guard case .opened(let opening)? = await events.nextButStates() else { throw CancellationError() }
+            let connection = opening.connection
             traces += [Trace(transport: connection.transport), Trace(transport: peer)]
             try await peer.send(.text("\(round)"))
-            guard case .message(.text("\(round)"))? = await events.next() else { throw CancellationError() }
+            guard case .message(.text("\(round)"))? = await events.nextButStates() else { throw CancellationError() }
             guard round < 200 else {
                 // The present connection is there, and none of those before it.
                 #expect(traces.map { $0.transport == nil } == Array(repeating: true, count: 400) + [false, false])
                 return withExtendedLifetime((connection, peer)) {}
             }
             peer.cut()
-            guard case .reconnecting? = await events.next() else { throw CancellationError() }
+            guard case .reconnecting? = await events.nextButStates() else { throw CancellationError() }
             await stage.pause()
         }
     }

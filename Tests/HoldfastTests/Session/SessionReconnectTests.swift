@@ -93,7 +93,8 @@ import Testing
         var events = stage.socket.events.makeAsyncIterator()
         for round in 1...20 {
             let peer = try await stage.accept()
-            guard case .opened(let connection)? = await events.next() else { throw CancellationError() }
+            guard case .opened(let opening)? = await events.nextButStates() else { throw CancellationError() }
+            let connection = opening.connection
             await withDiscardingTaskGroup { group in
                 group.addTask { connection.abort() }
                 group.addTask { peer.cut() }
@@ -101,7 +102,7 @@ import Testing
                 group.addTask { try? await connection.send(.text("an error for whoever sends")) }
                 group.addTask { _ = try? await connection.ping() }
             }
-            guard case .reconnecting(round + 1, _, _)? = await events.next() else { throw CancellationError() }
+            guard case .reconnecting(round + 1, _, _)? = await events.nextButStates() else { throw CancellationError() }
             #expect(stage.attempts.total == round)
             await stage.pause()
         }

@@ -83,14 +83,28 @@ struct Story {
     var events: WebSocketEvents.AsyncIterator
 
     mutating func next() async -> Chapter? {
-        switch await events.next() {
-        case .opened: .opened
-        case .message(let message): .message(message)
-        case .reconnecting(let attempt, let delay, let cause): .reconnecting(attempt: attempt, delay: delay, cause.code)
-        case .dropped(let dropped): .dropped(dropped.message, dropped.refusal)
-        case .closed(let error): .closed(error?.code)
-        case nil: nil
+        while let event = await events.next() {
+            switch event {
+            case .opened: return .opened
+            case .message(let message): return .message(message)
+            case .reconnecting(let attempt, let delay, let cause): return .reconnecting(attempt: attempt, delay: delay, cause.code)
+            case .dropped(let dropped): return .dropped(dropped.message, dropped.refusal)
+            case .closed(let closure): return .closed(closure.error?.code)
+            default: continue
+            }
         }
+        return nil
+    }
+}
+
+extension WebSocketEvents.AsyncIterator {
+    /// The next event that is not about the state.
+    mutating func nextButStates() async -> WebSocketEvent? {
+        while let event = await next() {
+            if case .state = event { continue }
+            return event
+        }
+        return nil
     }
 }
 

@@ -10,7 +10,7 @@ extension LiveSession {
         let generation = attempt.generation
         let loss = await lossOfConnection(attempt)
         let isForgotten = links.removeValue(forKey: generation)?.isForgotten ?? true
-        if !isForgotten, let cause = loss.cause { lastCause = cause }
+        if !isForgotten, let cause = loss.cause { (lastCause, lastRecord) = (cause, cause.closeRecord) }
         await note(.lost(generation: generation, loss.loss))
     }
 
@@ -32,7 +32,7 @@ extension LiveSession {
             serve(line, as: attempt.generation)
             // Before anybody sees it: from here on it counts as open.
             await note(.opened(generation: attempt.generation))
-            show(connection)
+            await shown(attempt.generation)
             let ending = await connection.transport.ended()
             if self.connection?.transport === connection.transport { self.connection = nil }
             end(line)
@@ -58,14 +58,33 @@ extension LiveSession {
         }
     }
 
+    /// Waits until the consumers were told of a connection, or until that is out of the question.
+    private func shown(_ generation: UInt64) async {
+        while true {
+            let version = changes.version
+            guard let link = links[generation], !link.isShown, !link.isForgotten, !isStopping, !isClosed, !Task.isCancelled else { return }
+            await changes.next(after: version)
+        }
+    }
+
+    /// Tells the consumers of a connection that is the present one now: after the state, and unless its end was ordered meanwhile.
+    private func show(_ attempt: Reconnector.Attempt) {
+        guard let link = links[attempt.generation], let connection = link.connection, !link.isShown, !link.isForgotten, !isStopping
+        else { return }
+        links[attempt.generation]?.isShown = true
+        show(Opening(connection: connection, attempt: attempt.number, downtime: outage.last))
+    }
+
     func report(_ phase: Reconnector.Phase, at now: Moment) {
+        outage.note(phase, at: now)
         if let state = WebSocketState(phase, at: now, cause: lastCause), !isStopping { show(state) }
         switch phase {
         case .waiting(let until, let attempt):
             guard let lastCause, !isStopping else { return }
             add(.reconnecting(attempt: attempt, delay: until - now, cause: lastCause))
         case .stopped(let reason): end(with: isPeaceful(reason) ? nil : lastCause)
-        case .idle, .connecting, .connected, .handingOver, .held: break
+        case .connected(let attempt, _): show(attempt)
+        case .idle, .connecting, .handingOver, .held: break
         }
     }
 

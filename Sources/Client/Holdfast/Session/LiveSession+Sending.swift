@@ -29,14 +29,6 @@ extension LiveSession {
 
     private func failure(_ reason: SendRefusal) -> WebSocketError { WebSocketError(TransportError(reason, cause: lastCause)) }
 
-    /// Of what is dropped while the consumer stays away only so much is kept for it; all of it is counted.
-    private static let unreadDrops = 100
-
-    func report(_ dropped: DroppedSend) {
-        let unread = sources.count { if case .event(.dropped) = $0 { true } else { false } }
-        if unread < Self.unreadDrops { add(.dropped(dropped)) }
-    }
-
     // MARK: - One message at a time
 
     func transmit(_ id: UInt64, over generation: UInt64) {

@@ -13,11 +13,14 @@ actor LiveSession {
     }
     /// An attempt, and the connection that came of it.
     struct Link {
+        let attempt: Reconnector.Attempt
         let task: Task<Void, Never>
         var connection: WebSocketConnection?
         var line: SendLine?
         /// The session has ordered its end: what becomes of it is no news.
         var isForgotten = false
+        /// The consumers were told of it.
+        var isShown = false
     }
     private typealias Farewell = (code: CloseCode, reason: String)
     private static let background: Farewell = (.goingAway, "")
@@ -28,14 +31,18 @@ actor LiveSession {
     let connect: @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
     let provider: CredentialProvider.Fetch?
     let desk: SendDesk
+    let sleep: @Sendable (Duration) async throws -> Void
     let changes = Changes()
     /// The state, and how many there were before it.
     private let observed = NIOLockedValueBox((state: WebSocketState.disconnected, version: UInt64(0)))
-    private(set) var sources: [Source] = []
+    private var sources = EventBacklog()
     var links: [UInt64: Link] = [:]
     /// The newest connection.
     var connection: WebSocketConnection?
     var lastCause: WebSocketError?
+    /// How the connection ended that was the last so far, until another one is tried.
+    var lastRecord: CloseRecord?
+    var outage = Outage()
     var credential: Credential?
     private var fetch: Task<Void, Never>?
     private(set) var tell: (@Sendable (Session.Input) async -> Void)?
@@ -50,9 +57,9 @@ actor LiveSession {
 
     init(
         connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection,
-        provider: CredentialProvider.Fetch?, sending: SendPolicy
+        provider: CredentialProvider.Fetch?, sending: SendPolicy, sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
-        (self.connect, self.provider, desk) = (connect, provider, SendDesk(sending))
+        (self.connect, self.provider, desk, self.sleep) = (connect, provider, SendDesk(sending), sleep)
     }
 
     nonisolated var latest: (state: WebSocketState, version: UInt64) { observed.withLockedValue(\.self) }
@@ -66,7 +73,7 @@ actor LiveSession {
         for input in early { await driver.handle(input) }
         await driver.handle(isStopping ? .close : .start)
         for await (effect, moment, dropped) in orders {
-            if let dropped { report(dropped) }
+            if let dropped { add(.dropped(dropped)) }
             perform(effect, at: moment)
             if isClosed { break }
         }
@@ -90,15 +97,16 @@ actor LiveSession {
         farewell = (code, reason)
         if !isClosed { show(.closing) }
         await finishSending()
-        if let connection { await connection.close(code: code, reason: reason) }
+        if let connection { lastRecord = await connection.close(code: code, reason: reason) }
         await tell?(.close)
     }
 
     private func perform(_ effect: Session.Effect, at now: Moment) {
         switch effect {
         case .connect(let attempt):
+            lastRecord = nil
             // SAFETY: kept in `links`, cancelled on the order to disconnect and at the end of `run`.
-            links[attempt.generation] = Link(task: Task { await self.open(attempt) })
+            links[attempt.generation] = Link(attempt: attempt, task: Task { await self.open(attempt) })
         case .disconnect(let generation, let farewell): part(with: generation, farewell == .asked ? self.farewell : Self.background)
         case .retire(let generation): part(with: generation, Self.handedOver)
         case .probe(let generation): links[generation]?.connection?.transport.probe()
@@ -118,6 +126,7 @@ actor LiveSession {
     private func part(with generation: UInt64, _ farewell: Farewell) {
         guard let link = links[generation] else { return }
         links[generation]?.isForgotten = true
+        changes.announce()
         guard let connection = link.connection else { return link.task.cancel() }
         if self.connection?.transport === connection.transport { self.connection = nil }
         if let line = link.line { stop(line) }
@@ -127,6 +136,7 @@ actor LiveSession {
 
     private func abandon(_ generation: UInt64) {
         links[generation]?.isForgotten = true
+        changes.announce()
         if let line = links[generation]?.line { release(line) }
         links[generation]?.task.cancel()
         links[generation]?.connection?.abort()
@@ -177,8 +187,8 @@ actor LiveSession {
         changes.announce()
     }
 
-    func show(_ connection: WebSocketConnection) {
-        sources += [.event(.opened(connection)), .connection(connection)]
+    func show(_ opening: Opening) {
+        sources.add(opening)
         changes.announce()
     }
 
@@ -186,21 +196,19 @@ actor LiveSession {
     func roomInBacklog() async {
         while true {
             let version = changes.version
-            let backlog = sources.count { if case .connection = $0 { true } else { false } }
-            if backlog < Self.backlogLimit || Task.isCancelled { return }
+            if sources.connectionCount < Self.backlogLimit || Task.isCancelled { return }
             await changes.next(after: version)
         }
     }
 
     func show(_ state: WebSocketState) {
         observed.withLockedValue { $0 = (state, $0.version + 1) }
+        if case .closed = state {} else { sources.add(.state(state)) }
         changes.announce()
     }
 
-    /// Of attempts that failed in a row only the news of the last is kept: a consumer that stays away costs nothing.
     func add(_ event: WebSocketEvent) {
-        if case .reconnecting = event, case .event(.reconnecting) = sources.last { sources.removeLast() }
-        sources.append(.event(event))
+        sources.add(event)
         changes.announce()
     }
 
@@ -209,7 +217,7 @@ actor LiveSession {
         isClosed = true
         desk.close()
         show(.closed(error))
-        add(.closed(error))
+        add(.closed(Closure(error: error, record: lastRecord)))
     }
 
     /// The present connection, unless it has ended and its loss is about to be noticed.

@@ -18,6 +18,8 @@ public import WebSocketCore
 /// 1000, when trying again cannot help (a bad URL, a status such as 403), or when the last reference to it is gone.
 public final class WebSocket: Sendable {
     let session: LiveSession
+    let hub: EventHub
+    let codec: any MessageCodec
     private let run: Task<Void, Never>
 
     /// Starts to connect.
@@ -49,10 +51,12 @@ public final class WebSocket: Sendable {
         _ options: WebSocketOptions = WebSocketOptions(), seed: UInt64 = .random(in: .min ... .max), clock: C,
         connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
     ) where C.Duration == Duration {
-        let live = LiveSession(connect: connect, provider: options.credentials?.fetch, sending: options.sending)
+        let live = LiveSession(connect: connect, provider: options.credentials?.fetch, sending: options.sending) {
+            try await clock.sleep(for: $0)
+        }
         let session = Session(
             policy: options.policy, endpoints: 1 + options.alternatives.count, hasCredentials: options.credentials != nil, seed: seed)
-        self.session = live
+        (self.session, hub, codec) = (live, EventHub(live, requestLimit: options.requestLimit), options.codec)
         // SAFETY: owned by this object and cancelled with it.
         run = Task {
             async let _ = live.follow(options.pathSource)
@@ -78,14 +82,6 @@ public final class WebSocket: Sendable {
     ///
     /// A connection is then asked at once whether it lives. Without a network nothing is tried; when it is back, the wait is cut short.
     public func tell(_ path: PathWatch.Input) async { await session.note(.path(path)) }
-
-    /// What happens, in order, ending after ``WebSocketEvent/closed(_:)``; for one consumer.
-    ///
-    /// Messages of a connection come before the news of its loss. Nothing is read ahead beyond
-    /// ``WebSocketLimits/receiveBuffer``; a consumer that stays away for eight losses also stops the reconnecting.
-    ///
-    /// The sequence keeps the socket alive.
-    public var events: WebSocketEvents { WebSocketEvents(socket: self) }
 
     /// Closes for good, with a close handshake if there is a connection.
     ///

@@ -45,6 +45,10 @@ public struct WebSocketOptions: Sendable {
         get { policy.sending }
         set { policy.sending = newValue }
     }
+    /// What makes messages of values, and values of messages.
+    public var codec: any MessageCodec = JSONMessageCodec()
+    /// How many requests may wait for their answers at once; see ``WebSocket/request(_:matching:timeout:)-(Message,_,_)``.
+    public var requestLimit = 1024
     var policy = SessionPolicy()
 
     /// The defaults.

@@ -31,21 +31,23 @@ extension Link {
     ) async -> Outcome {
         for await event in socket.events {
             switch event {
-            case .opened(let connection):
-                await latest.replace(with: connection)
-                await console.note(connection, to: url)
+            case .opened(let opening):
+                await latest.replace(with: opening.connection)
+                await console.note(opening.connection, to: url)
             case .message(let message): await console.show(message, .received)
             case .reconnecting(let attempt, let delay, let cause):
                 await latest.replace(with: nil)
                 await console.note(cause)
                 await console.note("attempt \(attempt) in \(delay.phrase)")
             case .dropped(let dropped): await console.note("not sent: \(dropped.message.byteCount) bytes")
-            case .closed(let error?):
+            case .closed(let closure):
+                guard let error = closure.error else {
+                    await console.note("closed")
+                    return .clean
+                }
                 await console.note(error)
                 return Outcome(error)
-            case .closed(nil):
-                await console.note("closed")
-                return .clean
+            default: continue
             }
         }
         return .interrupted

@@ -82,7 +82,7 @@ struct Demo: Sendable {
             var cuts = 0
             for await event in socket.events {
                 switch event {
-                case .opened(let connection): await opened(connection, socket)
+                case .opened(let opening): await opened(opening.connection, socket)
                 case .message(let message):
                     guard let number = Self.number(in: message) else { continue }
                     let count = await stage.echoed(number, step: 5)
@@ -93,9 +93,10 @@ struct Demo: Sendable {
                     if count == Self.messages { await socket.close() }
                 case .reconnecting(let attempt, let delay, let cause):
                     await stage.lost("\(cause.transport.detail.escapedOnOneLine); attempt \(attempt) after a pause of \(delay.phrase)")
-                case .dropped: break  // By default nothing is.
-                case .closed(let error):
-                    await stage.say(.client, error.map { "gave up: \($0)" } ?? "closed: \(CloseCode.normal)", error == nil ? nil : .bad)
+                case .closed(let closure):
+                    let words = closure.error.map { "gave up: \($0)" } ?? "closed: \(CloseCode.normal)"
+                    await stage.say(.client, words, closure.error == nil ? nil : .bad)
+                default: continue
                 }
             }
         }

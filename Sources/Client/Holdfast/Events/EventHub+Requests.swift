@@ -1,0 +1,82 @@
+import NIOConcurrencyHelpers
+import WebSocketCore
+import WebSocketRuntime
+
+/// Those who wait for one message only.
+extension EventHub {
+    /// An id that no other request of this socket has.
+    func newRequestID() -> UInt64 {
+        change {
+            lastRequestID += 1
+            return lastRequestID
+        }
+    }
+
+    /// A request that is sent next on this connection, and whose answer looks so.
+    func expect(_ pattern: RequestTable.Pattern, on connection: WebSocketConnection) throws(WebSocketError) -> Share.Party {
+        let party = change {
+            let party = share.newParty()
+            return requests.add(party, pattern, on: ObjectIdentifier(connection.transport)) ? party : nil
+        }
+        guard let party else { throw WebSocketError(TransportError(.busy, "too many requests wait for their answers")) }
+        return party
+    }
+
+    /// Whoever made a request waits no more.
+    func forget(_ request: Share.Party) {
+        change {
+            requests.remove(request)
+            share.forget(request)
+        }
+    }
+
+    /// Waits for the answer, and reads if nobody else does.
+    func answer(to request: Share.Party) async -> RequestTable.Outcome {
+        while true {
+            let (outcome, turn) = change { () -> (RequestTable.Outcome?, Share.Turn) in
+                if let outcome = requests.outcome(of: request) { return (outcome, .over) }
+                return (nil, share.askToRead(request))
+            }
+            if let outcome { return outcome }
+            switch turn {
+            case .read:
+                guard let event = await read() else { return .failure(.cancelledRequest) }
+                _ = deliver(event, by: request)
+            case .wait: if await !called(request) { return .failure(.cancelledRequest) }
+            case .over, .event, .missed: return .failure(WebSocketError(TransportError(.closed, "the socket is closed")))
+            }
+        }
+    }
+
+    /// Finds the request that a message answers; what apps wrote for that is not run under the lock.
+    func claim(_ message: Message) -> Bool {
+        let (correlations, matchers) = lock.withLock { (requests.correlations, requests.matchers) }
+        for correlation in correlations {
+            if let key = correlation.read(message), settle({ requests.answer(key, of: correlation, with: message) }) { return true }
+        }
+        for matcher in matchers where matcher.matches(message) {
+            if settle({ requests.answer(matcher.request, with: message) }) { return true }
+        }
+        return false
+    }
+
+    private func settle(_ answer: () -> Share.Party?) -> Bool {
+        change {
+            guard let request = answer() else { return false }
+            share.call(request)
+            return true
+        }
+    }
+
+    func fail(requestsOn connection: WebSocketConnection, _ loss: TransportError?) {
+        change {
+            var error = loss ?? TransportError(.closed, "the connection was closed before the answer came")
+            error.record = error.record ?? connection.closeRecord
+            for request in requests.fail(on: ObjectIdentifier(connection.transport), with: WebSocketError(error)) { share.call(request) }
+        }
+    }
+}
+
+extension WebSocketError {
+    static let cancelledRequest = WebSocketError(TransportError(.cancelled, "the wait for an answer was cancelled"))
+}

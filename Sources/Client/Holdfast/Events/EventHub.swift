@@ -1,0 +1,124 @@
+import NIOConcurrencyHelpers
+import WebSocketCore
+
+/// Where all consumers of a socket's events meet: the shell around the rules of an ``EventShare``.
+///
+/// SAFETY: everything is used under the lock, but `current`, which belongs to the one who reads; there is one at a time, by the rules.
+final class EventHub: @unchecked Sendable {
+    typealias Share = EventShare<WebSocketEvent>
+
+    let session: LiveSession
+    let lock = NIOLock()
+    @exclusivity(unchecked) var share = Share()
+    @exclusivity(unchecked) var requests: RequestTable
+    /// The connection that is read, so that a message costs no turn of the session.
+    @exclusivity(unchecked) var current: (connection: WebSocketConnection, messages: MessageTaker)?
+    var lastRequestID: UInt64 = 0
+    private var places: [Share.Party: CheckedContinuation<Void, Never>] = [:]
+    private var pump: (party: Share.Party, task: Task<Void, Never>)?
+
+    init(_ session: LiveSession, requestLimit: Int) {
+        self.session = session
+        requests = RequestTable(limit: requestLimit)
+    }
+
+    // MARK: - Consumers
+
+    func subscribe(_ buffering: EventBuffering, _ interest: Share.Interest, reports: Bool) -> Share.Party {
+        change { share.subscribe(buffering, interest, reports: reports) }
+    }
+
+    func leave(_ party: Share.Party) { change { share.leave(party) } }
+
+    /// Tells the consumers of all events something that is known of a message.
+    func report(_ event: WebSocketEvent) { change { share.report(event) } }
+
+    /// What a consumer is to do next; a message at hand is taken at once, under one lock.
+    func turn(of party: Share.Party) -> Share.Turn {
+        change {
+            let turn = share.take(party)
+            guard case .read = turn, requests.isEmpty, let message = current?.messages.ready() else { return turn }
+            // It is its turn, for whoever is told to read has taken everything else.
+            _ = share.deliver(.message(message), .message, by: party)
+            return .event(.message(message))
+        }
+    }
+
+    /// Waits for the next event of a consumer who was told what to do first; nil after the last, or when the task is cancelled.
+    func next(
+        for party: Share.Party, after first: Share.Turn, isolation actor: isolated (any Actor)? = #isolation
+    ) async -> WebSocketEvent? {
+        var turn = first
+        while true {
+            switch turn {
+            case .event(let event): return event
+            case .missed(let count): return .missed(count)
+            case .over: return nil
+            case .read:
+                guard let event = await read() else {
+                    leave(party)
+                    return nil
+                }
+                if deliver(event, by: party) { return event }
+            case .wait:
+                guard await called(party) else {
+                    leave(party)
+                    return nil
+                }
+            }
+            turn = self.turn(of: party)
+        }
+    }
+
+    // MARK: - Waiting
+
+    /// Waits until called; false if the task is cancelled.
+    func called(_ party: Share.Party, isolation actor: isolated (any Actor)? = #isolation) async -> Bool {
+        if Task.isCancelled { return false }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { place in
+                let mustWait = lock.withLock {
+                    guard share.isWaiting(party) else { return false }
+                    places[party] = place
+                    return true
+                }
+                if !mustWait { place.resume() }
+            }
+        } onCancel: {
+            let place = change {
+                share.forget(party)
+                return places.removeValue(forKey: party)
+            }
+            place?.resume()
+        }
+        return true
+    }
+
+    /// Changes what is shared, then wakes who was called and starts or ends the pump.
+    @inline(__always)
+    func change<Result>(_ body: () -> Result) -> Result {
+        lock.lock()
+        let result = body()
+        let calls = share.takeCalls()
+        if calls.isEmpty, share.pump == pump?.party {
+            lock.unlock()
+            return result
+        }
+        let woken = calls.compactMap { places.removeValue(forKey: $0) }
+        let oldPump = changePump()
+        lock.unlock()
+        for place in woken { place.resume() }
+        oldPump?.cancel()
+        return result
+    }
+
+    /// The pump that is to be cancelled, without the lock.
+    private func changePump() -> Task<Void, Never>? {
+        guard share.pump != pump?.party else { return nil }
+        defer {
+            // SAFETY: kept in `pump`, and cancelled with the last consumer that needs it, or at the end.
+            pump = share.pump.map { party in (party, Task { await self.runPump(party) }) }
+        }
+        return pump?.task
+    }
+}

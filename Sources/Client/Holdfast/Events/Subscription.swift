@@ -1,0 +1,35 @@
+import WebSocketCore
+
+/// One consumer of a socket's events, from its beginning to the release of this object.
+final class Subscription: Sendable {
+    /// Kept alive, for without it nothing happens any more.
+    let socket: WebSocket
+    private let hub: EventHub
+    private let party: EventHub.Share.Party
+
+    init(_ socket: WebSocket, _ buffering: EventBuffering, _ interest: EventHub.Share.Interest, reports: Bool = false) {
+        (self.socket, hub) = (socket, socket.hub)
+        party = hub.subscribe(buffering, interest, reports: reports)
+    }
+
+    deinit { hub.leave(party) }
+
+    /// Waits for the next event; nil after the last, or when the task is cancelled.
+    func next(isolation actor: isolated (any Actor)? = #isolation) async -> WebSocketEvent? {
+        let turn = hub.turn(of: party)
+        if case .event(let event) = turn { return event }
+        return await hub.next(for: party, after: turn)
+    }
+
+    /// Waits for the next message; nil after the last, or when the task is cancelled, and throws if the end was not in peace.
+    func nextMessage(isolation actor: isolated (any Actor)? = #isolation) async throws(WebSocketError) -> Message? {
+        while let event = await next() {
+            switch event {
+            case .message(let message): return message
+            case .closed(let closure): if let error = closure.error { throw error }
+            default: continue
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Holdfast
+import HoldfastTesting
+import NIOConcurrencyHelpers
+import Testing
+import WebSocketCore
+
+/// What a socket posts to a notification center.
+@Suite(.timeLimit(.minutes(1))) struct NotificationTests {
+    typealias Key = WebSocketNotifications.Key
+
+    private let queue = DispatchQueue(label: "notifications")
+
+    /// Writes down what is posted about a socket.
+    final class NotificationLog: Sendable {
+        private let lines = NIOLockedValueBox<[String]>([])
+        private let (added, add) = AsyncStream.makeStream(of: String.self)
+
+        var all: [String] { lines.withLockedValue(\.self) }
+
+        func observe(_ socket: WebSocket, in center: NotificationCenter) {
+            let names: [Notification.Name] = [
+                .webSocketConnecting, .webSocketDidOpen, .webSocketDidReceive, .webSocketDidFail, .webSocketDidClose,
+            ]
+            for name in names {
+                _ = center.addObserver(forName: name, object: socket, queue: nil) { [lines, add] notification in
+                    let line = Self.line(notification)
+                    lines.withLockedValue { $0.append(line) }
+                    add.yield(line)
+                }
+            }
+        }
+
+        func has(_ line: String) async { for await other in added where other == line { return } }
+
+        private static func line(_ notification: Notification) -> String {
+            let info = notification.userInfo ?? [:]
+            var words = [notification.name.rawValue.replacingOccurrences(of: "holdfast.webSocket", with: "")]
+            if let attempt = info[Key.attempt] as? Int { words.append("attempt \(attempt)") }
+            if let opening = info[Key.opening] as? Opening { words.append(opening.subprotocol ?? "no subprotocol") }
+            if let message = info[Key.message] as? Message { words.append("\(message)") }
+            if let delay = info[Key.delay] as? Duration { words.append("after \(delay)") }
+            if let error = info[Key.error] as? WebSocketError { words.append("\(error.code)") }
+            if let closure = info[Key.closure] as? Closure { words.append(closure.error == nil ? "in peace" : "in trouble") }
+            return words.joined(separator: ", ")
+        }
+    }
+
+    @Test func `each is posted under its name, with what it tells`() async throws {
+        let (stage, center, log) = (Stage(), NotificationCenter(), NotificationLog())
+        log.observe(stage.socket, in: center)
+        let notifications = WebSocketNotifications(stage.socket, center: center, queue: queue)
+        let peer = try await stage.accept()
+        try await peer.send(.text("hello"))
+        await log.has(#"DidReceive, text("hello")"#)
+        peer.cut()
+        await stage.pause()
+        try await stage.refuse(.refused(403))
+        await log.has("DidClose, refused, in trouble")
+        queue.sync {}
+        #expect(
+            log.all == [
+                "Connecting, attempt 1", "DidOpen, attempt 1, no subprotocol", #"DidReceive, text("hello")"#,
+                "DidFail, attempt 2, after 1.0 seconds, lost", "Connecting, attempt 2", "DidFail, refused", "DidClose, refused, in trouble",
+            ])
+        withExtendedLifetime(notifications) {}
+    }
+
+    @Test func `an end in peace is no failure, and is on the main queue unless told`() async throws {
+        let (stage, center, log) = (Stage(), NotificationCenter(), NotificationLog())
+        log.observe(stage.socket, in: center)
+        let notifications = WebSocketNotifications(stage.socket, center: center)
+        await stage.socket.close()
+        await log.has("DidClose, in peace")
+        #expect(!log.all.contains { $0.hasPrefix("DidFail") })
+        withExtendedLifetime(notifications) {}
+    }
+
+    @Test func `released on its queue, nothing more is posted`() async throws {
+        let (stage, center, log) = (Stage(), NotificationCenter(), NotificationLog())
+        log.observe(stage.socket, in: center)
+        let notifications = NIOLockedValueBox<WebSocketNotifications?>(
+            WebSocketNotifications(stage.socket, center: center, queue: queue))
+        let peer = try await stage.accept()
+        await log.has("DidOpen, attempt 1, no subprotocol")
+        queue.sync { notifications.withLockedValue { $0 = nil } }
+        var story = stage.story()
+        try await peer.send(.text("unheard"))
+        while let chapter = await story.next(), chapter != .message(.text("unheard")) {}
+        queue.sync {}
+        #expect(log.all.last == "DidOpen, attempt 1, no subprotocol")
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import Holdfast
+import HoldfastTesting
+import Testing
+import WebSocketCore
+
+/// Messages as values.
+@Suite(.timeLimit(.minutes(1))) struct TypedStreamTests {
+    struct Tick: Codable, Hashable, Sendable {
+        var price: Double
+    }
+
+    @Test func `values come out of text and of binary messages, over all connections`() async throws {
+        let stage = Stage()
+        var ticks = stage.socket.stream(of: Tick.self).makeAsyncIterator()
+        let first = try await stage.accept()
+        try await first.send(.text(#"{"price":1.5}"#))
+        #expect(try await ticks.next() == Tick(price: 1.5))
+        try await first.send(.binary(Array(#"{"price":2, "currency":"EUR"}"#.utf8)))
+        #expect(try await ticks.next() == Tick(price: 2))
+        first.cut()
+        await stage.pause()
+        let second = try await stage.accept()
+        try await second.send(.text(#"{"price":3}"#))
+        #expect(try await ticks.next() == Tick(price: 3))
+        _ = await second.close(CloseFrame(.normal))
+        #expect(try await ticks.next() == nil)
+    }
+
+    @Test func `a value is sent as JSON text`() async throws {
+        let stage = Stage()
+        let peer = try await stage.accept()
+        try await stage.socket.send(Tick(price: 4.5))
+        #expect(try await peer.receive() == .message(.text(#"{"price":4.5}"#)))
+    }
+
+    @Test func `a codec of one's own makes the messages and reads them`() async throws {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .custom { _ in TypedStreamKey(stringValue: "p") }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .custom { _ in TypedStreamKey(stringValue: "price") }
+        let stage = Stage { $0.codec = JSONMessageCodec(.binary, encoder: encoder, decoder: decoder) }
+        var ticks = stage.socket.stream(of: Tick.self).makeAsyncIterator()
+        let peer = try await stage.accept()
+        try await stage.socket.send(Tick(price: 1))
+        #expect(try await peer.receive() == .message(.binary(Array(#"{"p":1}"#.utf8))))
+        try await peer.send(.text(#"{"p":2}"#))
+        #expect(try await ticks.next() == Tick(price: 2))
+    }
+
+    @Test func `a value that cannot be encoded is not sent`() async throws {
+        let stage = Stage()
+        let peer = try await stage.accept()
+        let code = await code { () async throws(WebSocketError) in try await stage.socket.send(Tick(price: .infinity)) }
+        #expect(code == .codec)
+        try await stage.socket.send(Tick(price: 1))
+        #expect(try await peer.receive() == .message(.text(#"{"price":1}"#)))
+    }
+
+    @Test func `a message that is no value is told to who follows the events, and the stream goes on`() async throws {
+        let stage = Stage()
+        let peer = try await stage.accept()
+        var events = stage.socket.events.makeAsyncIterator()
+        var ticks = stage.socket.stream(of: Tick.self).makeAsyncIterator()
+        for round in 1...2 {
+            try await peer.send(.text("no tick \(round)"))
+            try await peer.send(.text(#"{"price":\#(round)}"#))
+            #expect(try await ticks.next() == Tick(price: Double(round)))
+        }
+        var seen: [UndecodableMessage] = []
+        while seen.count < 2, let event = await events.next() {
+            if case .undecodable(let undecodable) = event { seen.append(undecodable) }
+        }
+        #expect(seen.map(\.message) == [.text("no tick 1"), .text("no tick 2")])
+        #expect(seen.allSatisfy { $0.type == "Tick" && $0.error is DecodingError })
+    }
+
+    @Test func `whoever waits for events hears of an undecodable message before anything else comes`() async throws {
+        let stage = Stage()
+        let peer = try await stage.accept()
+        var events = stage.socket.events.makeAsyncIterator()
+        while let event = await events.next() { if case .opened = event { break } }
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let streaming = Task {
+            var ticks = stage.socket.stream(of: Tick.self).makeAsyncIterator()
+            begin.finish()
+            return try await ticks.next()
+        }
+        for await _ in begun {}
+        try await peer.send(.text("no tick"))
+        while let event = await events.next() { if case .undecodable = event { break } }
+        try await peer.send(.text(#"{"price":1}"#))
+        #expect(try await streaming.value == Tick(price: 1))
+    }
+
+    @Test func `undecodable messages that nobody hears of cost nothing`() async throws {
+        let stage = Stage()
+        let peer = try await stage.accept()
+        let sending = Task {
+            for _ in 1...20_000 { try await peer.send(.text("no tick")) }
+            try await peer.send(.text(#"{"price":1}"#))
+        }
+        do {
+            var ticks = stage.socket.stream(of: Tick.self).makeAsyncIterator()
+            #expect(try await ticks.next() == Tick(price: 1))
+        }
+        try await sending.value
+        await stage.socket.close()
+        var undecodable = 0
+        for await event in stage.socket.events { if case .undecodable = event { undecodable += 1 } }
+        #expect(undecodable == 0)
+    }
+
+    @Test func `it says why it ends if that is not in peace`() async throws {
+        let stage = Stage()
+        var ticks = stage.socket.stream(of: Tick.self).makeAsyncIterator()
+        try await stage.refuse(.refused(404))
+        let error = await #expect(throws: WebSocketError.self) { _ = try await ticks.next() }
+        #expect(error?.httpStatus == 404)
+    }
+}
+
+private struct TypedStreamKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
