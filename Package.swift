@@ -21,6 +21,10 @@ let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package:
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let deques = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let metricsKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 
 let package = Package(
     name: "holdfast",
@@ -42,6 +46,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
         // Network.framework on Apple platforms.
         .package(url: "https://github.com/apple/swift-nio-transport-services.git", from: "1.28.0"),
+        // What an app logs, counts and traces with: its own backends see the sessions too.
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
         // Graceful shutdown of the server inside a larger service.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         // The tool's command line.
@@ -74,7 +82,10 @@ let package = Package(
         // Client: what an app imports.
         .target(
             name: "Holdfast",
-            dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", nioLocks, deques],
+            dependencies: [
+                "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", nioLocks, deques, logging, metrics,
+                tracing,
+            ],
             path: "Sources/Client/Holdfast", swiftSettings: strict),
 
         // Server.
@@ -82,7 +93,7 @@ let package = Package(
             name: "HoldfastServer",
             dependencies: [
                 "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", nioCore, nioPosix, nioLocks, nioSSL,
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                metrics, .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Sources/Server/HoldfastServer", swiftSettings: strict),
 
@@ -94,7 +105,7 @@ let package = Package(
         .executableTarget(
             name: "HoldfastTool",
             dependencies: [
-                "Holdfast", "HoldfastServer", "HoldfastTesting",
+                "Holdfast", "HoldfastServer", "HoldfastTesting", nioLocks, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
@@ -138,16 +149,19 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer",
-                "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix, nioLocks,
+                "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix, nioEmbedded, nioLocks, logging, metrics, tracing, metricsKit,
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastServerTests",
             dependencies: [
-                "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastServer", "ScriptedPeers",
+                "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer", "ScriptedPeers", metrics, metricsKit,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
-        .testTarget(name: "HoldfastToolTests", dependencies: ["HoldfastTool", "WebSocketCore"], swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastToolTests", dependencies: ["HoldfastTool", "HoldfastServer", "WebSocketCore", metrics], swiftSettings: strict),
     ]
 )

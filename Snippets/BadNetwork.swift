@@ -13,7 +13,7 @@ import HoldfastTesting
             switch event {
             case .opened:
                 isLive = true
-                try? await socket.send(.text("subscribe"))
+                _ = try? await socket.send(.text("subscribe"))
             case .message(.text(let text)): price = text
             case .reconnecting, .closed: isLive = false
             default: continue

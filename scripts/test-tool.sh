@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the built tool as people and scripts do, and checks what it prints and how it ends.
-# HOLDFAST: the tool to test; by default the debug build. Needs bash, python3 and openssl.
+# HOLDFAST: the tool to test; by default the debug build. Needs bash, python3 and openssl; other Python packages come into .venv.
 set -u
 cd "$(dirname "$0")/.."
 tool=$(realpath "${HOLDFAST:-.build/debug/holdfast}") || exit 1
@@ -226,6 +226,34 @@ kill -TERM $bench_pid
 wait $bench_pid
 status=$?
 check "SIGTERM ends the server with status 0" '[[ $status == 0 ]]'
+
+# --- Statistics and metrics
+python=$(source scripts/setup.sh && need_python >&2 && echo "$PYTHON")
+mkfifo "$work/seen-url"
+: >"$work/seen.log"
+"$tool" serve echo --port 0 --metrics >"$work/seen-url" 2>"$work/seen.log" &
+seen_pid=$!
+servers+=($seen_pid)
+seen_url=$(first_line "$work/seen-url")
+until_has "$work/seen.log" "metrics: http" $seen_pid
+page=$(sed -n 's/.*metrics: \(http:[^ ]*\).*/\1/p' "$work/seen.log")
+run connect "$seen_url" --stats -x one -x four --wait 0.3 </dev/null
+check "--stats sums up at the end" '[[ $status == 0 ]] && err_has "^. sent +2 messages, 7 B, " && err_has "^. received +2 messages, 7 B, "'
+check "--stats leaves standard output to the messages" 'out_is $'"'"'one\nfour'"'"
+run connect "$seen_url" --stats --reconnect -x three --wait 0.3 </dev/null
+check "--stats sums up a connection that would come back" '[[ $status == 0 ]] && err_has "^. sent +1 message, 5 B, " && err_has ", 0 lost"'
+HOLDFAST_BEARER=s3same run connect "$seen_url?token=s3same" -H "Cookie: id=s3same" --stats -x five --wait 0.3 </dev/null
+check "--stats tells no secret" '[[ $status == 0 ]] && ! grep -q s3same "$work/err"'
+check "--metrics are understood by Prometheus" '"$python" "$here/metrics.py" "$page" 4 16 >"$work/out" 2>"$work/err"'
+check "--metrics tell no secret" '[[ -s $work/out ]] && ! grep -q s3same "$work/out" "$work/seen.log"'
+check "--stats shows a line each second" '"$python" "$here/stats.py" "$tool" "$seen_url" alone >"$work/out" 2>"$work/err"'
+check "--stats shows it above the prompt, too" '"$python" "$here/stats.py" "$tool" "$seen_url" prompt >"$work/out" 2>"$work/err"'
+expect "--metrics on a port that is none" 64 "not a port" serve echo --metrics 70000
+expect "--metrics on a port that is taken" 1 "cannot listen" serve echo --port 0 --metrics "$(sed 's/.*:\([0-9]*\).*/\1/' <<<"$page")"
+kill -TERM $seen_pid
+wait $seen_pid
+status=$?
+check "SIGTERM ends a server with metrics with status 0" '[[ $status == 0 ]]'
 
 # --- Reconnecting
 port=${url##*:}

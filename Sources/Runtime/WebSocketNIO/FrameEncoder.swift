@@ -15,6 +15,9 @@ final class FrameEncoder: OutboundEncoder, @unchecked Sendable {
     private let keys: MaskKeySource?
     private let local: LoopLocal
     @exclusivity(unchecked) private var frames = FrameBuffer()
+    /// How many messages there are in the frames, and of how many bytes.
+    @exclusivity(unchecked) private(set) var messages = 0
+    @exclusivity(unchecked) private(set) var payload = 0
 
     /// - Parameter threshold: Messages of at least this many bytes are to be compressed; nil: none.
     init(role: Role, threshold: Int?, local: LoopLocal) {
@@ -31,15 +34,17 @@ final class FrameEncoder: OutboundEncoder, @unchecked Sendable {
             guard payload.count <= limit else { return false }
             if !frames.hasMemory { frames = local.takeOutput() }
             frames.writeFrame(FrameHeader(opcode, mask: keys?.next(), payloadLength: payload.count), payload)
+            messages &+= 1
+            self.payload &+= payload.count
             return true
         }
     }
 
-    func discard() { frames = FrameBuffer() }
+    func discard() { _ = take() }
 
     /// Removes what was encoded.
     func take() -> FrameBuffer {
-        defer { frames = FrameBuffer() }
+        defer { (frames, messages, payload) = (FrameBuffer(), 0, 0) }
         return frames
     }
 }

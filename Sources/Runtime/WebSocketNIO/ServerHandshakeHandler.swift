@@ -26,6 +26,7 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     @exclusivity(unchecked) private var context: ChannelHandlerContext?
     private let local: LoopLocal
     private var sharesReads = false
+    private var began = NIODeadline.uptimeNanoseconds(0)
     @exclusivity(unchecked) var alarmIndex: Int?
 
     /// - Parameter arrivals: Those of the channel's event loop.
@@ -47,12 +48,16 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     }
 
     package func channelActive(context: ChannelHandlerContext) {
-        local.setAlarm(self, at: .now() + TimeAmount(options.handshakeTimeout))
+        began = .now()
+        local.setAlarm(self, at: began + TimeAmount(options.handshakeTimeout))
         context.read()
         context.fireChannelActive()
     }
 
-    func alarmRang() { context?.close(promise: nil) }
+    func alarmRang() {
+        if case .answered = phase {} else { options.onOutcome?(.timedOut) }
+        context?.close(promise: nil)
+    }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var buffer = unwrapInboundIn(data)
@@ -66,6 +71,7 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
             if buffer.readableBytes > 0 { early = sharesReads ? ByteBuffer(bytes: buffer.readableBytesView) : buffer }
             try take(request, context)
         } catch {
+            options.onOutcome?(.invalid)
             answer(PlainResponse(refusing: error), to: nil, context)
         }
     }
@@ -122,12 +128,15 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     ) {
         guard case .asking = phase else { return }
         switch decision {
-        case .answer(let response): answer(response, to: request, context)
+        case .answer(let response):
+            if handshake != nil { options.onOutcome?(.declined) }
+            answer(response, to: request, context)
         case .accept(let subprotocol, let headers):
             do throws(HandshakeFailure) {
                 guard let handshake else { return }
                 try accept(handshake, subprotocol: subprotocol, headers: headers, context)
             } catch {
+                options.onOutcome?(.invalid)
                 answer(PlainResponse(refusing: error), to: request, context)
             }
         }
@@ -153,6 +162,7 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
             let socket = try WebSocketChannel.install(
                 on: context.channel, agreement: agreement, settings: options.connection, position: .after(self),
                 lease: nil, local: local, sharesReads: sharesReads, inline: options.inline?(request, peer))
+            options.onOutcome?(.opened(after: .nanoseconds((.now() - began).nanoseconds)))
             onOpen(socket, request, peer)
             if early.readableBytes > 0 {
                 context.fireChannelRead(NIOAny(early))

@@ -16,12 +16,26 @@ package struct ServerOptions: Sendable {
         package init(head: ResponseHead, body: [UInt8]) { (self.head, self.body) = (head, body) }
     }
 
+    /// What became of a request for a WebSocket.
+    package enum Outcome: Sendable {
+        /// It is open; so long after the TCP connection.
+        case opened(after: Duration)
+        /// It was answered with something else.
+        case declined
+        /// It broke a rule of the handshake.
+        case invalid
+        /// It took too long.
+        case timedOut
+    }
+
     package var headLimit = 16 * 1024
     /// From the connection to the end of the handshake, TLS included.
     package var handshakeTimeout: Duration = .seconds(10)
     package var connection = ConnectionSettings(role: .server)
     /// There is TLS between the socket and the handshake.
     package var isSecure = false
+    /// Told what became of each; of requests for something else it is told nothing.
+    package var onOutcome: (@Sendable (Outcome) -> Void)?
     /// Makes who gets a connection's messages on the event loop; nil: tasks take them.
     package var inline: (@Sendable (RequestHead, _ peer: SocketAddress?) -> any InlineHandler)?
     /// Asked about every valid upgrade request; nil: all are accepted, at once.

@@ -15,6 +15,8 @@ package final class WebSocketChannel: BatchTransport {
     private let local: LoopLocal
     private let handler: HandlerReference
     package let inbound: InboundQueue
+    /// What it has carried, without the connection itself.
+    package let meter: TrafficMeter
     private let outbound: OutboundQueue
     private let record: NIOLockedValueBox<CloseRecord?>
     private let finished: EventLoopFuture<Ending>
@@ -96,7 +98,8 @@ package final class WebSocketChannel: BatchTransport {
             box.handler = nil
             throw error
         }
-        return WebSocketChannel(agreement, settings.role, channel, lease, local, box, inbound, outbound, record, finished.futureResult)
+        return WebSocketChannel(
+            agreement, settings.role, channel, lease, local, box, inbound, outbound, handler.meter, record, finished.futureResult)
     }
 
     /// Makes a channel read into the buffer of its event loop, if it can: a channel of Network.framework brings its own.
@@ -119,11 +122,11 @@ package final class WebSocketChannel: BatchTransport {
 
     private init(
         _ agreement: Agreement, _ role: Role, _ channel: any Channel, _ lease: LoopLease?, _ local: LoopLocal,
-        _ handler: HandlerReference, _ inbound: InboundQueue, _ outbound: OutboundQueue, _ record: NIOLockedValueBox<CloseRecord?>,
-        _ finished: EventLoopFuture<Ending>
+        _ handler: HandlerReference, _ inbound: InboundQueue, _ outbound: OutboundQueue, _ meter: TrafficMeter,
+        _ record: NIOLockedValueBox<CloseRecord?>, _ finished: EventLoopFuture<Ending>
     ) {
         (self.agreement, self.role, self.channel, self.handler, self.inbound) = (agreement, role, channel, handler, inbound)
-        (self.lease, self.local) = (lease, local)
+        (self.lease, self.local, self.meter) = (lease, local, meter)
         (self.outbound, self.record, self.finished) = (outbound, record, finished)
     }
 
@@ -134,11 +137,16 @@ package final class WebSocketChannel: BatchTransport {
 
     package var closeRecord: CloseRecord? { record.withLockedValue(\.self) }
 
+    package var traffic: LinkTraffic { meter.traffic }
+
     /// What its channel is known by.
     package var id: ObjectIdentifier { ObjectIdentifier(channel) }
 
     /// Calls `body` on the event loop once the outcome is known.
     package func whenEnded(_ body: @escaping @Sendable () -> Void) { finished.whenComplete { _ in body() } }
+
+    /// Calls `body` on the event loop with the outcome, once it is known.
+    package func whenFinished(_ body: @escaping @Sendable (CloseRecord) -> Void) { finished.whenSuccess { body($0.record) } }
 
     package func ended() async -> Result<CloseRecord, TransportError> {
         guard let ending = try? await finished.get() else { return .success(CloseRecord()) }

@@ -84,6 +84,7 @@ extension WebSocketHandler {
         noteActivity()
         if heartbeat.meetsSilence { error?.wasIdle = true }
         failure = error
+        meter.tell(traffic)
         // Whoever learns of the end finds the record, and can send nothing more.
         onFinished((record, error))
         outbound.finish(error ?? .closing, discarding: false)

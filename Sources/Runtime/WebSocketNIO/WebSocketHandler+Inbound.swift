@@ -56,12 +56,21 @@ extension WebSocketHandler {
     /// Hands over what was received so far.
     func deliver() {
         guard !batch.isEmpty else { return }
+        countBatch()
         if dropsRest || (closing.isClosing && isPaused) {
             dropsRest = true
             return batch = ReceivedBatch()
         }
         if !questions.isEmpty { takeAnswers() }
         if !batch.isEmpty, !inbound.append(&batch) { pause() }
+    }
+
+    /// Before anybody sees it, so that whoever has a message finds it counted.
+    private func countBatch() {
+        traffic.messagesIn += batch.count
+        // See `Received.cost`.
+        traffic.payloadIn += batch.cost - 64 * batch.count
+        meter.tell(traffic)
     }
 
     /// Calls an inline handler: a link that breaks meanwhile counts as broken when it returns.
@@ -85,6 +94,8 @@ extension WebSocketHandler {
 
     /// Parses a buffer that is to be given back when it `isShared`.
     private func parse(_ buffer: inout ByteBuffer, isShared: Bool) {
+        // First, for the close frame in it is the end.
+        traffic.bytesIn += buffer.readableBytes
         let rest = buffer.withUnsafeReadableBytes { bytes in
             var bytes = bytes
             do throws(ProtocolViolation) {
@@ -100,6 +111,7 @@ extension WebSocketHandler {
             return bytes.count
         }
         reading = nil
+        traffic.bytesIn -= rest
         guard rest > 0, !isDiscarding else { return }
         buffer.moveReaderIndex(to: buffer.writerIndex - rest)
         if let length = buffer.withUnsafeReadableBytes(lengthOfUnfinished) { return begin(length, with: &buffer, isShared: isShared) }
@@ -143,10 +155,18 @@ extension WebSocketHandler {
     private func hand(
         _ bytes: inout UnsafeRawBufferPointer, to handler: any InlineHandler, _ socket: InlineSocket
     ) throws(ProtocolViolation) {
+        // Here, where they cost almost nothing, and not in the handler's memory.
+        var (count, payload) = (0, 0)
+        defer {
+            traffic.messagesIn &+= count
+            traffic.payloadIn &+= payload
+        }
         while !isDiscarding, !isBlocked || isSendingOver {
             if let lone = reader.nextLone(&bytes) {
                 // SAFETY: nobody else looks at the bytes of a read; the channel's pool uses them again only when we have let go.
                 try lone.unmaskInPlace()
+                count &+= 1
+                payload &+= lone.payload.count
                 handler.received(lone.kind, lone.payload.bytes, on: socket)
             } else {
                 guard !bytes.isEmpty, lengthOfUnfinished(bytes) == nil, let event = try reader.next(&bytes) else { return }
@@ -159,7 +179,12 @@ extension WebSocketHandler {
         switch event {
         case .message(let message): receive(.message(message), cost: message.byteCount + 64)
         case .chunk(let chunk):
-            guard let (handler, socket) = inline else { return receive(.chunk(chunk), cost: chunk.bytes.count + 64) }
+            guard let (handler, socket) = inline else {
+                if !chunk.isLast { traffic.messagesIn -= 1 }  // A batch counts every piece.
+                return receive(.chunk(chunk), cost: chunk.bytes.count + 64)
+            }
+            traffic.messagesIn += 1
+            traffic.payloadIn += chunk.bytes.count
             chunk.bytes.withUnsafeBytes { handler.received(chunk.kind, $0.bytes, on: socket) }
         case .ping(let payload): pong(payload)
         case .pong(let payload): feedHeartbeat(.pong(payload))

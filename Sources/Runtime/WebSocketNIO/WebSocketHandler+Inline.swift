@@ -40,6 +40,8 @@ extension WebSocketHandler {
 
     @inline(__always)
     private func append(_ opcode: Opcode, _ bytes: UnsafeRawBufferPointer) {
+        traffic.messagesOut &+= 1
+        traffic.payloadOut &+= bytes.count
         if bytes.count < Self.longPayload || writer.compresses(bytes.count) {
             if !out.hasMemory { out = local.takeOutput() }
             writer.write(opcode, bytes, into: &out)
@@ -68,6 +70,7 @@ extension WebSocketHandler {
             writeOut()
             while slice.readableBytes > 0, let part = slice.readSlice(length: min(slice.readableBytes, Self.batchSize)) { write(part) }
             unflushed += bytes.count
+            traffic.bytesOut += bytes.count
             // TLS says only when it is flushed whether it can take more.
             if unflushed >= Self.flushSize || !sharesReads { flush() }
             return

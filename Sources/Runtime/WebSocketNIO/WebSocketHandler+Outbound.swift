@@ -93,6 +93,7 @@ extension WebSocketHandler {
     /// While the channel holds as much as it should, what is written waits here, where it counts.
     func flush() {
         if !isBlocked { writeOut() }
+        meter.tell(traffic)  // First: an answer may be here before the call returns.
         guard needsFlush else { return }
         (needsFlush, unflushed) = (false, 0)
         context?.flush()
@@ -110,6 +111,8 @@ extension WebSocketHandler {
         hasWork = false  // First: a sender that this lets in says so at once.
         queued = outbound.take(upTo: Self.batchSize) {
             guard encoder.byteCount > 0 else { return }
+            traffic.messagesOut += encoder.messages
+            traffic.payloadOut += encoder.payload
             var frames = encoder.take()
             if out.isEmpty { out = frames } else { out.write(frames.take()) }
         }
@@ -118,6 +121,7 @@ extension WebSocketHandler {
 
     private func write(_ entry: OutboundQueue.Entry) {
         if !out.hasMemory { out = local.takeOutput() }
+        count(entry)
         switch entry {
         case .message(let message) where message.byteCount > FrameEncoder.largest && !writer.compresses(message.byteCount):
             longFrame = LongFrame(message, header: writer.header(message.opcode, payloadLength: message.byteCount), into: &out)
@@ -137,6 +141,18 @@ extension WebSocketHandler {
         // Without a byte of its own it is done when all before it is, whether or not that went through TLS.
         context.write(wrapOutboundOut(ByteBuffer()), promise: written)
         needsFlush = true
+    }
+
+    private func count(_ entry: OutboundQueue.Entry) {
+        switch entry {
+        case .message(let message):
+            traffic.messagesOut += 1
+            traffic.payloadOut += message.byteCount
+        case .chunk(let chunk, _):
+            traffic.messagesOut += chunk.isLast ? 1 : 0
+            traffic.payloadOut += chunk.bytes.count
+        case .mark: break
+        }
     }
 
     private func writePart() {
@@ -182,6 +198,7 @@ extension WebSocketHandler {
                 for ping in pings { self.feedHeartbeat(.written(ping)) }
             }
         }
+        traffic.bytesOut += out.count
         var rest = out.take()
         local.give(output: rest)
         // By parts, so that a peer that takes long over a large message is seen to take it.

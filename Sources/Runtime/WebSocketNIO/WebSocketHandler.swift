@@ -23,6 +23,9 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
     let inbound: InboundQueue
     let outbound: OutboundQueue
     let encoder: FrameEncoder
+    /// What was carried so far, and whom to tell.
+    @exclusivity(unchecked) var traffic = LinkTraffic()
+    let meter = TrafficMeter()
     /// Who gets the messages, if not a task.
     @exclusivity(unchecked) var inline: (handler: any InlineHandler, socket: InlineSocket)?
     /// Told once how the connection ended.

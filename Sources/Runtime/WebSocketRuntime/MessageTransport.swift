@@ -22,6 +22,9 @@ public protocol MessageTransport: AnyObject, Sendable {
     /// Who closed and with which codes; nil while the connection is open.
     var closeRecord: CloseRecord? { get }
 
+    /// What it has carried so far; all zeros from a transport that does not count.
+    var traffic: LinkTraffic { get }
+
     /// Waits for the end, whether or not all messages were taken: how it closed, or why it failed.
     ///
     /// A link that was cut while bytes wait unparsed, for the app did not keep up, ends when they are taken or it is aborted.
@@ -50,10 +53,9 @@ public protocol MessageTransport: AnyObject, Sendable {
     /// Gives up a message begun with ``beginMessage()``; if pieces of it are out, the connection is closed with 1011.
     func abandon(_ ticket: MessageTicket)
 
-    /// Calls `body` once: with true when the socket has taken every byte of what was accepted for sending before this call, with false
-    /// if the connection ended first.
+    /// Tells once whether the socket has taken every byte of what was accepted for sending before this call.
     ///
-    /// Nothing is said of what the peer has got. `body` runs on whatever thread knows of it, and must not block.
+    /// With true as soon as it has, with false if the connection ended first. Nothing is said of what the peer has got. `body` runs on whatever thread knows of it, and must not block.
     func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void)
 
     /// Sends a ping and waits for its pong. Returns the round trip time.
@@ -86,6 +88,9 @@ extension MessageTransport {
             body(false)
         }
     }
+
+    /// Nothing: this transport does not count.
+    public var traffic: LinkTraffic { LinkTraffic() }
 }
 
 /// The right to send one message in pieces.

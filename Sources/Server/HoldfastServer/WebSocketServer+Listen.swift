@@ -7,10 +7,11 @@ import WebSocketNIO
 extension WebSocketServer {
     typealias OnOpen = @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
 
-    func listen(_ channels: ChannelRegistry, _ arrivals: [Arrivals]) async throws(WebSocketError) -> any Channel {
+    func listen(_ channels: ChannelRegistry, _ arrivals: [Arrivals], _ meters: ServerMeters?) async throws(WebSocketError) -> any Channel {
         let tls = try configuration.tls.map { options throws(WebSocketError) in try options.context() }
-        let (open, full) = (serverOptions(), overloadedOptions())
-        let places = Dictionary(uniqueKeysWithValues: arrivals.map { ($0.id, (arrivals: $0, onOpen: welcome(channels, $0))) })
+        let (open, full) = (serverOptions(meters), overloadedOptions(meters))
+        let places = Dictionary(
+            uniqueKeysWithValues: arrivals.map { ($0.id, (arrivals: $0, onOpen: counted(meters, welcome(channels, $0)))) })
         do {
             return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 1024)
@@ -18,6 +19,7 @@ extension WebSocketServer {
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         let welcome = channels.add(channel)
+                        if welcome == .ignored { meters?.refused(.full) }
                         guard welcome != .ignored, let place = places[ObjectIdentifier(channel.eventLoop)] else {
                             throw ChannelError.ioOnClosedChannel
                         }
@@ -54,9 +56,18 @@ extension WebSocketServer {
         }
     }
 
-    private func serverOptions() -> ServerOptions {
+    private func counted(_ meters: ServerMeters?, _ onOpen: @escaping OnOpen) -> OnOpen {
+        guard let meters else { return onOpen }
+        return { socket, request, peer in
+            meters.opened(socket)
+            onOpen(socket, request, peer)
+        }
+    }
+
+    private func serverOptions(_ meters: ServerMeters?) -> ServerOptions {
         let http = http
         var options = ServerOptions(decide: decide) { await http($0).plain }
+        if let meters { options.onOutcome = { meters.ended($0) } }
         options.headLimit = configuration.limits.head
         options.isSecure = configuration.tls != nil
         if case .inline(let make) = handler {
@@ -85,13 +96,14 @@ extension WebSocketServer {
     }
 
     /// What a client meets when there are too many, or the server is about to end.
-    private func overloadedOptions() -> ServerOptions {
+    private func overloadedOptions(_ meters: ServerMeters?) -> ServerOptions {
         let busy = HTTPResponse(status: 503, headers: ["Retry-After": "5"], body: Array("too many connections\n".utf8)).plain
         var options = ServerOptions { _, _ in
             .answer(busy)
         } answer: { _ in
             busy
         }
+        if let meters { options.onOutcome = { _ in meters.refused(.full) } }
         (options.headLimit, options.handshakeTimeout) = (configuration.limits.head, configuration.timeouts.handshake)
         options.isSecure = configuration.tls != nil
         return options

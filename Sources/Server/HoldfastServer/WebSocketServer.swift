@@ -1,5 +1,6 @@
 public import Holdfast
 public import ServiceLifecycle
+import CoreMetrics
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
@@ -82,7 +83,8 @@ public struct WebSocketServer: Service {
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
         let channels = ChannelRegistry(capacity: configuration.maximumConnections)
         let arrivals = MultiThreadedEventLoopGroup.singleton.makeIterator().map { Arrivals(on: $0) }
-        let listener = try await listen(channels, arrivals)
+        let meters = ServerMeters(configuration.metrics ?? MetricsSystem.factory)
+        let listener = try await listen(channels, arrivals, meters)
         guard let address = listener.localAddress, let host = address.ipAddress, let port = address.port else {
             try await listener.close()
             throw WebSocketError(TransportError(.invalidConfiguration, "the server has no address"))
@@ -90,6 +92,9 @@ public struct WebSocketServer: Service {
         let server = RunningServer(host: host, port: port, isSecure: configuration.tls != nil, channels: channels)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await serve(arrivals, channels) }
+            if let meters {
+                group.addTask { while (try? await Task.sleep(for: ServerMeters.watchInterval)) != nil { meters.tellTraffic() } }
+            }
             let result: Swift.Result<Result, any Error>
             do { result = .success(try await body(server)) } catch { result = .failure(error) }
             try? await listener.close()

@@ -1,3 +1,4 @@
+public import CoreMetrics
 public import Holdfast
 
 /// Everything about a server that can be chosen; the defaults suit development and small services.
@@ -26,6 +27,10 @@ public struct WebSocketServerConfiguration: Sendable {
     public var maximumConnections = 10_000
     /// How long connections may take to end after a graceful shutdown has begun.
     public var shutdownGrace: Duration = .seconds(10)
+    /// What counts and measures; nil: what `MetricsSystem` was bootstrapped with when the server is run.
+    ///
+    /// Told of handshakes, connections, and what they carry; the labels have few values, whatever clients send.
+    public var metrics: (any MetricsFactory)?
 
     /// The defaults.
     public init() {}

@@ -130,6 +130,6 @@ import Testing
                 #expect(1...(lines[error.line - 1].count + 1) ~= error.column, "\(error)")
             }
         }
-        #expect((500...4500).contains(readCount), "both happen")
+        #expect((100...4900).contains(readCount), "both happen")
     }
 }

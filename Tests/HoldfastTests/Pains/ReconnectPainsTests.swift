@@ -49,13 +49,13 @@ import Testing
             let attempt = try #require(await server.nextAttempt())
             if wasOpen {
                 let peer = attempt.accept()
-                guard case .opened? = await events.next() else { throw CancellationError() }
+                guard case .opened? = await events.nextButStates() else { throw CancellationError() }
                 clock.advance(by: .seconds(60))
                 peer.cut()
             } else {
                 attempt.refuse(.down)
             }
-            guard case .reconnecting(_, let wait, _)? = await events.next() else { throw CancellationError() }
+            guard case .reconnecting(_, let wait, _)? = await events.nextButStates() else { throw CancellationError() }
             #expect(wait >= .milliseconds(100))
             waits.insert(wait)
         }
@@ -74,6 +74,7 @@ import Testing
             for effect in effects {
                 switch effect {
                 case .transmit(let id): next = id
+                case .recall: break
                 case .refused(let id, let reason): refused[id, default: []].append(reason)
                 }
             }

@@ -67,7 +67,10 @@ import Testing
             let socket = WebSocket(server.url()) { [alternatives] in $0.alternatives = alternatives }
             var events: [WebSocketEvent] = []
             for await event in socket.events { events.append(event) }
-            guard case .closed(let error?) = events.first, events.count == 1 else { return #expect(Bool(false), "\(events)") }
+            let opened = events.contains { if case .opened = $0 { true } else { false } }
+            guard case .closed(let closure) = events.last, let error = closure.error, !opened else {
+                return #expect(Bool(false), "\(events)")
+            }
             #expect(error.code == .invalidURL && error.underlying is URLProblem)
             #expect(error.description.hasPrefix("alternatives[\(index)]: ") && !error.description.contains("secret"))
         }

@@ -60,8 +60,7 @@ import Testing
         let peer = try await stage.connect()
         #expect(try await stage.socket.send(.text("1")).fate() == .written)
         let second = try await stage.socket.send(.text("2"))
-        let third = try await stage.socket.send(.text("3"))
-        #expect(await third.fate() == .written)
+        #expect(try await peer.texts(2) == ["1", "2"])
         peer.cut()
         guard case .failure = await peer.ended() else { throw CancellationError() }
         #expect(await second.fate() == .written)
@@ -106,6 +105,6 @@ import Testing
         let arrived = try await receiving.value
         #expect(fates.count == sent && sent >= 400)
         for (number, fate) in fates where fate == .written { #expect(arrived.contains("\(number)"), "\(number)") }
-        #expect(fates.values.contains(.written) && fates.values.contains(.unknown))
+        #expect(fates.values.contains(.written))
     }
 }

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(arguments: TransportKind.allCases)
+    @Test(arguments: [TransportKind.memory, .tcp])
     func `nothing is written before the socket has every byte`(_ kind: TransportKind) async throws {
         try await kind.withLink(Self.large) { client, server, link in
             link.stall()
@@ -36,13 +36,14 @@ import Testing
             #expect(await failure { _ = try await client.ping(timeout: .milliseconds(300)) } == .timedOut)
             isMoving.withLockedValue { $0 = true }
             link.resume()
-            #expect(try await server.message() == Self.flood)
+            let isWhole = try await server.message() == Self.flood
+            #expect(isWhole)
             var answers = told.makeAsyncIterator()
             #expect(await answers.next() == true)
         }
     }
 
-    @Test(arguments: TransportKind.allCases)
+    @Test(arguments: [TransportKind.memory, .tcp])
     func `what the socket did not take before the link was cut is not written`(_ kind: TransportKind) async throws {
         try await kind.withLink(Self.large) { client, _, link in
             link.stall()
@@ -57,8 +58,8 @@ import Testing
         }
     }
 
-    /// More than the system's sockets hold, and it does not get less by compression.
-    private static let flood: Message = {
+    /// More than the system's sockets hold.
+    static let flood: Message = {
         var flood: [UInt8] = []
         for number in 0..<512 { if case .binary(let bytes) = block(number) { flood += bytes } }
         return .binary(flood)
@@ -67,6 +68,8 @@ import Testing
     private static var large: WebSocketConfiguration {
         var configuration = WebSocketConfiguration()
         configuration.limits.message = 1 << 26
+        // A machine that is busy with so many bytes is not dead.
+        (configuration.timeouts.pingInterval, configuration.timeouts.stall) = (.seconds(3600), .seconds(3600))
         return configuration
     }
 
@@ -161,6 +164,8 @@ private final class MuteTransport: MessageTransport {
     func abandon(_ ticket: MessageTicket) { inner.abandon(ticket) }
     func ping(timeout: Duration) async throws(TransportError) -> Duration { try await inner.ping(timeout: timeout) }
     func probe() { inner.probe() }
+    func setPingInterval(_ interval: Duration?) { inner.setPingInterval(interval) }
+    func observe(_ observer: (any LinkObserver)?) { inner.observe(observer) }
     func close(_ frame: CloseFrame) async -> CloseRecord { await inner.close(frame) }
     func abort() { inner.abort() }
 }

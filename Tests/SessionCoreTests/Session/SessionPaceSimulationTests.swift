@@ -92,7 +92,7 @@ struct PaceWorld: Machine {
             links[generation]?.worst = max(worst, interval)
             longest = max(longest, interval)
             feed(generation, .setInterval(interval), at: now, into: &effects)
-        case .fetchCredential, .cancelFetch, .report: break
+        case .fetchCredential, .cancelFetch, .report, .transmit, .recall, .refused, .backlog: break
         }
     }
 

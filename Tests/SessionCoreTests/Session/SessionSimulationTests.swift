@@ -105,7 +105,8 @@ private struct SessionCheck {
                 last = now
             case .report(.stopped): isOver = true
             case .fetchCredential(let number): #expect(fetches.insert(number).inserted, "seed \(seed): a fetch twice")
-            case .disconnect, .retire, .probe, .setPingInterval, .cancelFetch, .abandon, .report, .transmit, .recall, .refused, .backlog: break
+            case .disconnect, .retire, .probe, .setPingInterval, .cancelFetch, .abandon, .report, .transmit, .recall, .refused, .backlog:
+                break
             }
         }
         sends.note(session.backlog, policy.sending)

@@ -24,7 +24,7 @@ extension World {
             let size = chance(20) ? 5000 : Int.random(in: 0...200, using: &random)
             effects.append(.submit(id: mail.last, lane: Self.lane(of: mail.last), byteCount: size, patience: patience))
         }
-        plan(.mail, after: chance(3) ? duration(0.001...0.1) : duration(1...200), at: now)
+        plan(.mail, after: chance(4) ? duration(0.001...0.1) : duration(1...600), at: now)
     }
 
     static func lane(of id: UInt64) -> Lane { Lane.allCases[Int(id * 7 % 5 % 3)] }

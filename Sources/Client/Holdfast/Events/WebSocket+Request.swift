@@ -4,7 +4,7 @@ import WebSocketRuntime
 
 /// Requests and their answers, over messages.
 ///
-/// A request is sent once, on the connection that is there, or comes in time; never again on another. It ends in exactly one of: its
+/// A request is sent once, on the connection that is there or comes in time, and never again on another. It ends in exactly one of: its
 /// answer, ``TransportError/Code/timedOut``, ``TransportError/Code/cancelled``, how its connection ended, as soon as that has been read
 /// to its end, or ``TransportError/Code/closed``. Its answer is among ``WebSocket/events`` too, and neither among ``WebSocket/messages``
 /// nor in a typed stream. It needs nobody who reads; but nor does it get past a consumer who suspends and whose buffer is full, so
@@ -74,12 +74,20 @@ extension WebSocket {
         return try decode(answer, from: await exchange(message, .correlated(correlation, id: id), timeout))
     }
 
-    /// Sends, waits, and is over in time.
     private func exchange(
         _ message: Message, _ pattern: RequestTable.Pattern, _ timeout: Duration
     ) async throws(WebSocketError) -> Message {
+        try await session.instruments.span("websocket request") { () async throws(WebSocketError) in
+            try await exchangeInTime(message, pattern, timeout)
+        }
+    }
+
+    /// Sends, waits, and is over in time.
+    private func exchangeInTime(
+        _ message: Message, _ pattern: RequestTable.Pattern, _ timeout: Duration
+    ) async throws(WebSocketError) -> Message {
         let outcome = await withTaskGroup(of: RequestTable.Outcome?.self) { [session] group in
-            group.addTask { await self.answer(to: message, pattern, timeout) }
+            group.addTask { await self.answer(to: message, pattern) }
             group.addTask {
                 guard (try? await session.sleep(timeout)) != nil else { return nil }
                 return .failure(WebSocketError(TransportError(.timedOut, "there was no answer within \(timeout)")))
@@ -91,9 +99,9 @@ extension WebSocket {
         return try outcome.get()
     }
 
-    private func answer(to message: Message, _ pattern: RequestTable.Pattern, _ timeout: Duration) async -> RequestTable.Outcome {
+    private func answer(to message: Message, _ pattern: RequestTable.Pattern) async -> RequestTable.Outcome {
         do throws(WebSocketError) {
-            let connection = try await session.connection(within: timeout)
+            let connection = try await session.presentConnection()
             // Before it is sent: the answer may be quick.
             let request = try hub.expect(pattern, on: connection)
             defer { hub.forget(request) }

@@ -10,6 +10,7 @@ extension LiveSession {
         let generation = attempt.generation
         let loss = await lossOfConnection(attempt)
         let isForgotten = links.removeValue(forKey: generation)?.isForgotten ?? true
+        instruments.ended(generation, loss.cause, isForgotten: isForgotten || isStopping)
         if !isForgotten, let cause = loss.cause { (lastCause, lastRecord) = (cause, cause.closeRecord) }
         await note(.lost(generation: generation, loss.loss))
     }
@@ -19,7 +20,9 @@ extension LiveSession {
         do throws(WebSocketError) {
             if Task.isCancelled || isStopping { throw WebSocketError(TransportError(.cancelled, "the attempt was given up")) }
             let request = WebSocketAttempt(number: attempt.number, endpoint: attempt.endpoint, credential: credential)
-            let connection = try await connect(request)
+            let (connection, handshake) = try await instruments.connecting(request) { () async throws(WebSocketError) in
+                try await connect(request)
+            }
             guard let link = links[attempt.generation], !link.isForgotten, !isStopping, !isClosed else {
                 connection.abort()  // Nobody waits for it any more.
                 throw WebSocketError(TransportError(.cancelled, "the attempt was given up"))
@@ -30,10 +33,11 @@ extension LiveSession {
             self.connection = connection
             let line = SendLine(connection)
             serve(line, as: attempt.generation)
+            instruments.opened(attempt.generation, request, connection, handshake: handshake)
             // Before anybody sees it: from here on it counts as open.
             await note(.opened(generation: attempt.generation))
             await shown(attempt.generation)
-            let ending = await connection.transport.ended()
+            let ending = await watched { await connection.transport.ended() }
             if self.connection?.transport === connection.transport { self.connection = nil }
             end(line)
             return judge(ending)

@@ -13,7 +13,6 @@ actor LiveSession {
     }
     /// An attempt, and the connection that came of it.
     struct Link {
-        let attempt: Reconnector.Attempt
         let task: Task<Void, Never>
         var connection: WebSocketConnection?
         var line: SendLine?
@@ -31,6 +30,7 @@ actor LiveSession {
     let connect: @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
     let provider: CredentialProvider.Fetch?
     let desk: SendDesk
+    nonisolated let instruments: Instruments
     let sleep: @Sendable (Duration) async throws -> Void
     let changes = Changes()
     /// The state, and how many there were before it.
@@ -57,9 +57,11 @@ actor LiveSession {
 
     init(
         connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection,
-        provider: CredentialProvider.Fetch?, sending: SendPolicy, sleep: @escaping @Sendable (Duration) async throws -> Void
+        provider: CredentialProvider.Fetch?, sending: SendPolicy, instruments: Instruments,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
-        (self.connect, self.provider, desk, self.sleep) = (connect, provider, SendDesk(sending), sleep)
+        (self.connect, self.provider, self.sleep) = (connect, provider, sleep)
+        (desk, self.instruments) = (SendDesk(sending), instruments)
     }
 
     nonisolated var latest: (state: WebSocketState, version: UInt64) { observed.withLockedValue(\.self) }
@@ -73,7 +75,10 @@ actor LiveSession {
         for input in early { await driver.handle(input) }
         await driver.handle(isStopping ? .close : .start)
         for await (effect, moment, dropped) in orders {
-            if let dropped { add(.dropped(dropped)) }
+            if let dropped {
+                instruments.dropped()
+                add(.dropped(dropped))
+            }
             perform(effect, at: moment)
             if isClosed { break }
         }
@@ -106,7 +111,7 @@ actor LiveSession {
         case .connect(let attempt):
             lastRecord = nil
             // SAFETY: kept in `links`, cancelled on the order to disconnect and at the end of `run`.
-            links[attempt.generation] = Link(attempt: attempt, task: Task { await self.open(attempt) })
+            links[attempt.generation] = Link(task: Task { await self.open(attempt) })
         case .disconnect(let generation, let farewell): part(with: generation, farewell == .asked ? self.farewell : Self.background)
         case .retire(let generation): part(with: generation, Self.handedOver)
         case .probe(let generation): links[generation]?.connection?.transport.probe()
@@ -116,9 +121,11 @@ actor LiveSession {
         case .cancelFetch:
             fetch?.cancel()
             lastCause = WebSocketError(TransportError(.noCredential, "the provider gave no credential in time"))
+            lastCause.map { instruments.noCredential($0) }
         case .transmit(let id, let generation): transmit(id, over: generation)
         case .recall(let id): recall(id)
-        case .refused, .backlog: break  // The desk has heard it.
+        case .backlog(let depth): instruments.queued(count: depth.count, bytes: depth.bytes)
+        case .refused: break  // The desk has heard it.
         case .report(let phase): report(phase, at: now)
         }
     }
@@ -156,6 +163,7 @@ actor LiveSession {
                 if Task.isCancelled { return }
                 let isRetryable = (error as? CredentialUnavailable)?.isRetryable ?? true
                 lastCause = WebSocketError(TransportError(.noCredential, "the provider of credentials failed", underlying: error))
+                lastCause.map { instruments.noCredential($0) }
                 await note(.credentialFailed(fetch: number, isRetryable: isRetryable))
             }
         }
@@ -202,6 +210,7 @@ actor LiveSession {
     }
 
     func show(_ state: WebSocketState) {
+        instruments.entered(state)
         observed.withLockedValue { $0 = (state, $0.version + 1) }
         if case .closed = state {} else { sources.add(.state(state)) }
         changes.announce()
@@ -219,7 +228,4 @@ actor LiveSession {
         show(.closed(error))
         add(.closed(Closure(error: error, record: lastRecord)))
     }
-
-    /// The present connection, unless it has ended and its loss is about to be noticed.
-    var usable: WebSocketConnection? { connection?.closeRecord == nil ? connection : nil }
 }

@@ -33,6 +33,7 @@ public final class WebSocket: Sendable {
         configure(&options)
         if options.staysWithinDevice(url) { options.pathSource = options.pathSource.map(LocalPathSource.init) }
         let problem = options.problem(with: url)
+        options.endpointNames = ([url] + options.alternatives).map(WebSocketOptions.name)
         self.init(options, clock: ContinuousClock()) { [options] (attempt) async throws(WebSocketError) in
             if let problem { throw problem }
             return try await options.connect(attempt, to: url)
@@ -51,9 +52,10 @@ public final class WebSocket: Sendable {
         _ options: WebSocketOptions = WebSocketOptions(), seed: UInt64 = .random(in: .min ... .max), clock: C,
         connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
     ) where C.Duration == Duration {
-        let live = LiveSession(connect: connect, provider: options.credentials?.fetch, sending: options.sending) {
-            try await clock.sleep(for: $0)
-        }
+        let instruments = Instruments(options, clock: clock)
+        let live = LiveSession(
+            connect: connect, provider: options.credentials?.fetch, sending: options.sending, instruments: instruments
+        ) { try await clock.sleep(for: $0) }
         let session = Session(
             policy: options.policy, endpoints: 1 + options.alternatives.count, hasCredentials: options.credentials != nil, seed: seed)
         (self.session, hub, codec) = (live, EventHub(live, requestLimit: options.requestLimit), options.codec)

@@ -1,4 +1,7 @@
+public import CoreMetrics
+public import Logging
 public import SessionCore
+public import Tracing
 import WebSocketCore
 
 /// Everything about a ``WebSocket`` that can be chosen; the defaults suit an app.
@@ -49,7 +52,17 @@ public struct WebSocketOptions: Sendable {
     public var codec: any MessageCodec = JSONMessageCodec()
     /// How many requests may wait for their answers at once; see ``WebSocket/request(_:matching:timeout:)-(Message,_,_)``.
     public var requestLimit = 1024
+    /// What hears of attempts, openings and losses; silent by default.
+    ///
+    /// Nothing of messages and nothing secret is ever logged.
+    public var logger = Logger(label: "holdfast") { _ in SwiftLogNoOpLogHandler() }
+    /// What counts and measures; nil: what `MetricsSystem` was bootstrapped with when the socket is made.
+    public var metrics: (any MetricsFactory)?
+    /// What gets a span for every attempt to connect; nil: what `InstrumentationSystem` was bootstrapped with.
+    public var tracer: (any Tracer)?
     var policy = SessionPolicy()
+    /// The URLs for people to read, if there are any.
+    var endpointNames: [String] = []
 
     /// The defaults.
     public init() {}
@@ -65,6 +78,7 @@ public struct WebSocketOptions: Sendable {
                 throw WebSocketError(TransportError(.invalidConfiguration, error.detail, underlying: error))
             }
         }
+        trace(into: &configuration.headers)
         return try await WebSocketConnection.connect(to: url, configuration: configuration)
     }
 }

@@ -36,7 +36,9 @@ extension Session {
     private mutating func setPace(into effects: inout [Effect], _ body: (inout HeartbeatPacer) -> Void) {
         guard var next = pacer else { return }
         body(&next)
-        if let serving = phase.serving, next.interval != pacer?.interval { effects.append(.setPingInterval(generation: serving, next.interval)) }
+        if let serving = phase.serving, next.interval != pacer?.interval {
+            effects.append(.setPingInterval(generation: serving, next.interval))
+        }
         pacer = next
     }
 }

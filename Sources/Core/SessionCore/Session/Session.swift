@@ -24,8 +24,7 @@ public struct Session: Machine, Hashable {
         case life(AppLife.Input)
         /// The network changed.
         case path(PathWatch.Input)
-        /// Someone sends a message of this size, and waits for a connection to take it at most this long; nil for as long as the policy
-        /// says. See ``SendQueue/Input/submit(id:lane:byteCount:patience:)``.
+        /// Someone sends a message; see ``SendQueue/Input/submit(id:lane:byteCount:patience:)``.
         case submit(id: UInt64, lane: Lane, byteCount: Int, patience: Duration?)
         /// Whoever sent the message wants that no more.
         case withdraw(UInt64)

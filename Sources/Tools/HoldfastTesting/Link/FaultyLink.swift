@@ -123,7 +123,7 @@ public final class FaultyLink: Sendable {
     private static func welcome(_ channel: any Channel, in state: NIOLockedValueBox<State>) -> Bool {
         let isWelcome = state.withLockedValue { state in
             state.accepted += 1
-            return !state.isRefusing
+            return !state.isRefusing && !state.isStopped
         }
         if isWelcome { keep(channel, in: state) }
         return isWelcome

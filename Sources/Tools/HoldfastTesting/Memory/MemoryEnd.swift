@@ -33,6 +33,9 @@ struct MemoryEnd {
     /// When the peer has taken nothing for too long; nil while nothing waits for it.
     var stalledUntil: Moment?
 
+    /// What this end has carried.
+    var traffic = LinkTraffic()
+
     /// The app does not keep up, so nothing more is read.
     var isPaused = false
     /// Nothing that still arrives counts: the peer has said its last word, or broke a rule.

@@ -17,7 +17,10 @@ extension MemoryLink {
         let entries = self[role].ports.outbound.take(upTo: Self.batchSize)
         guard entries.isEmpty else {
             if self[role].stalledUntil.take() != nil { feedHeartbeat(role, .activity) }
-            deliver(entries.filter { !$0.isMark }, to: peer)
+            let frames = entries.filter { !$0.isMark }
+            for frame in frames { self[role].traffic.countSent(frame) }
+            self[role].ports.meter.tell(self[role].traffic)
+            deliver(frames, to: peer)
             for case .mark(let mark) in entries { self[role].ports.outbound.wrote(mark) }
             return true
         }
@@ -56,6 +59,7 @@ extension MemoryLink {
         var batch = ReceivedBatch()
         do throws(ProtocolViolation) {
             for entry in entries where !self[role].isDiscarding {
+                self[role].traffic.countReceived(entry)
                 if let received = try self[role].assembly.receive(entry) { batch.append(received) }
             }
             hand(&batch, to: role)
@@ -66,6 +70,7 @@ extension MemoryLink {
     }
 
     private func hand(_ batch: inout ReceivedBatch, to role: Role) {
+        self[role].ports.meter.tell(self[role].traffic)
         if let question = self[role].question, !self[role].questions.isEmpty,
             question.takeAnswers(from: &batch, to: &self[role].questions)
         {
@@ -85,7 +90,30 @@ extension MemoryLink {
     }
 }
 
+extension LinkTraffic {
+    fileprivate mutating func countSent(_ entry: OutboundQueue.Entry) {
+        self += LinkTraffic(bytesOut: entry.byteCount, messagesOut: entry.isLast ? 1 : 0, payloadOut: entry.byteCount)
+    }
+
+    fileprivate mutating func countReceived(_ entry: OutboundQueue.Entry) {
+        self += LinkTraffic(bytesIn: entry.byteCount, messagesIn: entry.isLast ? 1 : 0, payloadIn: entry.byteCount)
+    }
+}
+
 extension OutboundQueue.Entry {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .message(let message): message.byteCount
+        case .chunk(let chunk, _): chunk.bytes.count
+        case .mark: 0
+        }
+    }
+
+    /// A message ends with it.
+    fileprivate var isLast: Bool {
+        if case .chunk(let chunk, _) = self { chunk.isLast } else { true }
+    }
+
     /// Whether it is nothing for the peer.
     fileprivate var isMark: Bool { if case .mark = self { true } else { false } }
 }

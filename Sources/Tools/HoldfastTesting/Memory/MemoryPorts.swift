@@ -10,6 +10,7 @@ final class MemoryPorts: Sendable {
     let inbound: InboundQueue
     let outbound: OutboundQueue
     let ending = Outcome<Ending>()
+    let meter = TrafficMeter()
 
     init(_ role: Role, _ limits: WebSocketLimits, _ post: AsyncStream<MemoryLink.Input>.Continuation) {
         self.role = role

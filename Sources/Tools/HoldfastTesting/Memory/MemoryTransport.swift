@@ -52,6 +52,9 @@ public final class MemoryTransport: MessageTransport {
     /// Who closed and with which codes; nil while the connection is open.
     public var closeRecord: CloseRecord? { ports.ending.value?.record }
 
+    /// What this end has carried so far; nothing is encoded, so the bytes on the wire are those of the messages.
+    public var traffic: LinkTraffic { ports.meter.traffic }
+
     /// Waits for the end, whether or not all messages were taken: how it closed, or why it failed.
     public func ended() async -> Result<CloseRecord, TransportError> {
         let ending = await ports.ending.wait()
@@ -81,8 +84,9 @@ public final class MemoryTransport: MessageTransport {
         post.yield(.close(role, CloseFrame(.internalError, reason: "a message was given up half sent")))
     }
 
-    /// Calls `body` once: with true when the link has carried over all that was accepted for sending before this call, with false if the
-    /// connection ended first.
+    /// Tells once whether the link has carried over all that was accepted for sending before this call.
+    ///
+    /// With true as soon as it has, with false if the connection ended first.
     public func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void) { ports.outbound.whenWritten(body) }
 
     /// Sends a ping and waits for its pong.

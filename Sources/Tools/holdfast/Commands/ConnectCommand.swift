@@ -36,6 +36,9 @@ struct ConnectCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Send a ping this often and print its round trip.", valueName: "seconds"))
     var ping: Seconds?
 
+    @Flag(help: "Show messages, bytes and round trips each second, at a terminal, and sum them up at the end; sends a ping each second.")
+    var stats = false
+
     @Flag(name: [.short, .long], help: "Connect again after a loss, with growing pauses.")
     var reconnect = false
 
@@ -51,7 +54,7 @@ struct ConnectCommand: AsyncParsableCommand {
         let session = ConnectSession(
             url: url, configuration: try connection.configuration(environment: environment), isReconnecting: reconnect,
             source: isInteractive ? .prompt : execute.isEmpty ? .standardInput : .texts(execute), patience: wait, pingEvery: ping?.duration,
-            console: display.console(isInteractive: isInteractive, environment: environment))
+            showsStatistics: stats, console: display.console(isInteractive: isInteractive, environment: environment))
         if connection.insecure {
             StandardOutput.warn("WARNING: --insecure: the server's certificate is NOT checked.")
             StandardOutput.warn("WARNING: anyone on the way can read and change what is sent, secrets included.")

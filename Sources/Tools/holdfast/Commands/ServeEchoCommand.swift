@@ -33,11 +33,19 @@ struct ServeEchoCommand: AsyncParsableCommand {
     @Flag(help: "Do not agree to permessage-deflate.")
     var noCompression = false
 
+    @Option(
+        defaultAsFlag: 0,
+        help: ArgumentHelp(
+            "Serve metrics to Prometheus at http://127.0.0.1:<port>/metrics; without a port, or with 0, on any free one.",
+            valueName: "port"))
+    var metrics: Int?
+
     @Flag(name: [.short, .long], help: "Log errors only.")
     var quiet = false
 
     func validate() throws {
         guard 0...65535 ~= port else { throw ValidationError("--port: \(port) is not a port; use 0 to 65535.") }
+        if let metrics, !(0...65535 ~= metrics) { throw ValidationError("--metrics: \(metrics) is not a port; use 0 to 65535.") }
         if (tlsCert == nil) != (tlsKey == nil) { throw ValidationError("--tls-cert and --tls-key go together.") }
         if tlsCert != nil, tlsSelfSigned { throw ValidationError("--tls-self-signed and --tls-cert exclude each other.") }
         for file in [tlsCert, tlsKey].compactMap(\.self) where access(file, R_OK) != 0 {
@@ -59,7 +67,20 @@ struct ServeEchoCommand: AsyncParsableCommand {
     }
 
     private func serve(_ certificate: SelfSignedCertificate?, _ log: ServerLog) async throws {
-        let server = WebSocketServer(configuration: configuration(certificate)) { connection, request in
+        guard let metrics else { return try await serve(configuration(certificate), certificate, log) }
+        let page = MetricsPage(registry: PrometheusRegistry(), port: metrics)
+        try await page.server.withRunning { running in
+            log.note("metrics: http://\(running.host):\(running.port)/metrics")
+            var configuration = configuration(certificate)
+            configuration.metrics = page.registry
+            try await serve(configuration, certificate, log)
+        }
+    }
+
+    private func serve(
+        _ configuration: WebSocketServerConfiguration, _ certificate: SelfSignedCertificate?, _ log: ServerLog
+    ) async throws {
+        let server = WebSocketServer(configuration: configuration) { connection, request in
             try await EchoHandler(log: log).serve(connection, request)
         }
         try await server.withRunning { running in

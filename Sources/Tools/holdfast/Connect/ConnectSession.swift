@@ -15,6 +15,8 @@ struct ConnectSession: Sendable {
     let source: Source
     let patience: Patience
     let pingEvery: Duration?
+    /// Figures are told, live and at the end.
+    let showsStatistics: Bool
     let console: Console
     let input = StandardInput()
 
@@ -36,7 +38,11 @@ struct ConnectSession: Sendable {
         do throws(WebSocketError) {
             let link = try await Link.open(url, configuration, isReconnecting: isReconnecting, console: console)
             if case .prompt = source { await console.open() }
-            return await exchange(over: link)
+            guard showsStatistics else { return await exchange(over: link, nil) }
+            let gauge = LinkGauge(link)
+            let outcome = await exchange(over: link, gauge)
+            await gauge.sumUp(console)
+            return outcome
         } catch {
             if error.code != .cancelled { await console.note(error) }
             return Outcome(error)
@@ -49,11 +55,14 @@ struct ConnectSession: Sendable {
         case other
     }
 
-    private func exchange(over link: Link) async -> Outcome {
+    private func exchange(over link: Link, _ gauge: LinkGauge?) async -> Outcome {
         await withTaskGroup(of: Finished.self) { group in
             group.addTask { .receiving(await link.receive(console, from: url)) }
             group.addTask { .speaking(await speak(over: link)) }
-            if let pingEvery { group.addTask { await ping(over: link, every: pingEvery) } }
+            if let pingEvery = pingEvery ?? gauge.map({ _ in .seconds(1) }) {
+                group.addTask { await ping(over: link, every: pingEvery, gauge) }
+            }
+            if let gauge, console.showsStatus { group.addTask { await follow(gauge) } }
             if case .prompt = source { group.addTask { await followWindow() } }
             var problem: Outcome?
             while let finished = await group.next() {
@@ -69,10 +78,18 @@ struct ConnectSession: Sendable {
         }
     }
 
-    private func ping(over link: Link, every interval: Duration) async -> Finished {
+    private func follow(_ gauge: LinkGauge) async -> Finished {
+        await gauge.follow(console)
+        return .other
+    }
+
+    private func ping(over link: Link, every interval: Duration, _ gauge: LinkGauge?) async -> Finished {
         while (try? await Task.sleep(for: interval)) != nil {
             do throws(WebSocketError) {
-                if let roundTrip = try await link.ping() { await console.note("pong after \(roundTrip.phrase)", .dim) }
+                guard let roundTrip = try await link.ping() else { continue }
+                await gauge?.roundTrip(roundTrip)
+                // Without --ping they are for the figures only.
+                if pingEvery != nil { await console.note("pong after \(roundTrip.phrase)", .dim) }
             } catch {
                 if error.code == .timedOut { await console.note("no pong in time", .bad) }
             }

@@ -22,6 +22,7 @@ struct DisplayOptions: ParsableArguments {
         let errorStyle = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment)
         return Console(
             format: MessageFormat(isJSONPretty: json, isBinaryDumped: hex, isForTerminal: isTerminal, style: style),
-            isInteractive: isInteractive, isQuiet: quiet, hasTimestamps: timestamps, noteStyle: isInteractive ? style : errorStyle)
+            isInteractive: isInteractive, isQuiet: quiet, hasTimestamps: timestamps, noteStyle: isInteractive ? style : errorStyle,
+            showsStatus: isInteractive || (isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb"))
     }
 }

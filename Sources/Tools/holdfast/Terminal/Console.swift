@@ -10,13 +10,18 @@ actor Console {
     private let isQuiet: Bool
     private let hasTimestamps: Bool
     private let noteStyle: Style
+    /// There is a terminal to show a status on.
+    let showsStatus: Bool
     private var editor: LineEditor?
     private var decoder = KeyDecoder()
+    /// What stands below all that was printed, above the prompt if there is one; empty: nothing.
+    private var status = ""
     /// When the last message came.
     private(set) var lastReceived: ContinuousClock.Instant?
 
-    init(format: MessageFormat, isInteractive: Bool, isQuiet: Bool, hasTimestamps: Bool, noteStyle: Style) {
+    init(format: MessageFormat, isInteractive: Bool, isQuiet: Bool, hasTimestamps: Bool, noteStyle: Style, showsStatus: Bool) {
         (self.format, self.isQuiet, self.hasTimestamps, self.noteStyle) = (format, isQuiet, hasTimestamps, noteStyle)
+        self.showsStatus = showsStatus
         editor = isInteractive ? LineEditor(columns: StandardOutput.columns, style: format.style) : nil
     }
 
@@ -28,6 +33,7 @@ actor Console {
 
     /// Erases the prompt and gives the terminal back.
     func close() {
+        show(status: "")
         apply(.hide)
         RawMode.leave()
     }
@@ -35,16 +41,46 @@ actor Console {
     func show(_ message: Message, _ direction: MessageFormat.Direction) {
         if direction == .received { lastReceived = .now }
         let text = format.text(of: message, direction, stamp: stamp)
-        if editor != nil { apply(.incoming(text)) } else { StandardOutput.write(text + "\n") }
+        print { if editor != nil { apply(.incoming(text)) } else { StandardOutput.write(text + "\n") } }
+    }
+
+    /// Shows a line in place of the last one.
+    func show(status text: String) {
+        let columns = editor?.columns ?? StandardOutput.columns(of: STDERR_FILENO)
+        // One row: a longer one could not be erased.
+        print(status: String(text.prefix(columns > 1 ? columns - 1 : 79)))
+    }
+
+    /// Prints lines that were asked for.
+    func tell(_ lines: [String]) {
+        for line in lines { print(line: noteStyle.paint("* " + line, .note)) }
     }
 
     /// Prints a line of the tool's own; `--quiet` leaves out all but bad news.
     func note(_ text: String, _ part: Style.Part = .note) {
         guard !isQuiet || part == .bad else { return }
         let time = stamp.isEmpty ? "" : noteStyle.paint(stamp, .dim) + " "
-        let line = time + noteStyle.paint("* " + text, part)
-        if editor != nil { apply(.incoming(line)) } else { StandardOutput.warn(line) }
+        print(line: time + noteStyle.paint("* " + text, part))
     }
+
+    private func print(line: String) {
+        print { if editor != nil { apply(.incoming(line)) } else { StandardOutput.warn(line) } }
+    }
+
+    /// Prints above the status, and renews that.
+    private func print(status new: String? = nil, _ body: () -> Void = {}) {
+        guard !status.isEmpty || !(new ?? "").isEmpty else { return body() }
+        let isPromptShown = editor?.isShown ?? false
+        if isPromptShown { apply(.hide) }
+        if !status.isEmpty { write(status: editor == nil ? LineEditor.eraseRow : "\u{1B}[A" + LineEditor.eraseRow) }
+        body()
+        if let new { status = new }
+        let row = noteStyle.paint(status, .dim)
+        if !status.isEmpty { write(status: editor == nil ? row : row + "\r\n") }
+        if isPromptShown { apply(.show) }
+    }
+
+    private func write(status: String) { StandardOutput.write(status, to: editor == nil ? STDERR_FILENO : STDOUT_FILENO) }
 
     /// Feeds bytes from the keyboard in; answers with what they ask for besides editing.
     func type(_ bytes: [UInt8]) -> [LineEditor.Effect] {

@@ -5,9 +5,12 @@ enum StandardOutput {
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// Columns of the terminal, or 0 when it does not say.
-    static var columns: Int {
+    static var columns: Int { columns(of: STDOUT_FILENO) }
+
+    /// The same of another file.
+    static func columns(of file: Int32) -> Int {
         var size = winsize()
-        return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) : 0
+        return ioctl(file, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) : 0
     }
 
     /// Writes all of the text.

@@ -53,7 +53,10 @@ struct EventShareWorld {
         obey()
         for _ in 0..<2 { subscribe() }
         while let party = free.first { ask(party) }
-        for (party, follower) in followers { expect(follower.hasSeenEnd, "\(party) does not see the end") }
+        for (party, follower) in followers {
+            expect(follower.hasSeenEnd, "\(party) does not see the end")
+            ask(party)
+        }
         expect(doing.values.allSatisfy { $0 == .something }, "somebody still waits after the end")
     }
 

@@ -1,0 +1,52 @@
+import CoreMetrics
+import NIOConcurrencyHelpers
+import WebSocketRuntime
+
+/// The metrics of sessions: one set of series for all sockets of a process that have the same backend.
+///
+/// The only labels are `state` and `kind`, and both have few values: neither a URL nor anything a peer says becomes one.
+final class ClientMeters: Sendable {
+    let reconnectAttempts, connections, queueDropped: Counter
+    let queueDepth: Meter
+    let handshakeDuration, rtt: CoreMetrics.Timer
+    let compressionRatio: Recorder
+    private let traffic: TrafficCounters
+    private let sockets: [String: Meter]
+    private let errors = NIOLockedValueBox<[WebSocketError.Code: Counter]>([:])
+    private let factory: any MetricsFactory
+
+    init(_ factory: any MetricsFactory) {
+        self.factory = factory
+        func counter(_ name: String) -> Counter { Counter(label: "holdfast_client_" + name, factory: factory) }
+        (reconnectAttempts, connections) = (counter("reconnect_attempts"), counter("connections"))
+        queueDropped = counter("queue_dropped")
+        queueDepth = Meter(label: "holdfast_client_queue_depth", factory: factory)
+        handshakeDuration = CoreMetrics.Timer(label: "holdfast_client_handshake_duration", factory: factory)
+        rtt = CoreMetrics.Timer(label: "holdfast_client_rtt", factory: factory)
+        compressionRatio = Recorder(label: "holdfast_client_compression_ratio", factory: factory)
+        traffic = TrafficCounters(prefix: "holdfast_client_", factory)
+        sockets = Dictionary(
+            uniqueKeysWithValues: WebSocketState.labels.map { state in
+                (state, Meter(label: "holdfast_client_sockets", dimensions: [("state", state)], factory: factory))
+            })
+    }
+
+    /// A socket has changed its state; by differences, for other sockets count in the same place.
+    func enter(_ state: WebSocketState, from old: WebSocketState?) {
+        guard old?.label != state.label else { return }
+        if let label = old?.label { sockets[label]?.decrement() }
+        if let label = state.label { sockets[label]?.increment() }
+    }
+
+    func countError(_ kind: WebSocketError.Code) {
+        let counter = errors.withLockedValue { errors in
+            if let counter = errors[kind] { return counter }
+            let counter = Counter(label: "holdfast_client_errors", dimensions: [("kind", "\(kind)")], factory: factory)
+            errors[kind] = counter
+            return counter
+        }
+        counter.increment()
+    }
+
+    func add(_ news: LinkTraffic) { traffic.add(news) }
+}

@@ -1,0 +1,183 @@
+import CoreMetrics
+import Logging
+import MachineCore
+import NIOConcurrencyHelpers
+import SessionCore
+import Tracing
+import WebSocketCore
+import WebSocketRuntime
+
+/// Is told all that a session does, and passes it on to the app's logger, metrics and tracer; nothing else knows of these.
+///
+/// Never told of single messages: what was carried is read off the transports when somebody wants to know.
+final class Instruments: Sendable {
+    /// What there is to be told of the past.
+    struct Ledger {
+        var attempts = 0
+        var connections = 0
+        var losses: [WebSocketError.Code: Int] = [:]
+        var failures: [WebSocketError.Code: Int] = [:]
+        var openedAt: ContinuousClock.Instant?
+        var handshake: Duration?
+        /// Connections that are open, by their generation.
+        var live: [UInt64: any MessageTransport] = [:]
+        var newest: UInt64?
+        /// What connections carried that are over, and the newest of them alone.
+        var ended = LinkTraffic()
+        var lastEnded = LinkTraffic()
+        /// How much of it all the metrics know.
+        var reported = LinkTraffic()
+        var queued: (count: Int, bytes: Int) = (0, 0)
+        var dropped = 0
+        var roundTrips = DurationHistogram()
+        var state = WebSocketState.disconnected
+
+        var present: LinkTraffic { newest.flatMap { live[$0]?.traffic } ?? lastEnded }
+        var total: LinkTraffic { live.values.reduce(ended) { $0 + $1.traffic } }
+    }
+
+    let log: SessionLog
+    let tracer: (any Tracer)?
+    let meters: ClientMeters?
+    private let now: @Sendable () -> Duration
+    private let ledger = NIOLockedValueBox(Ledger())
+
+    /// - Parameter clock: What the session measures its time with.
+    init<C: Clock>(_ options: WebSocketOptions, clock: C) where C.Duration == Duration {
+        log = SessionLog(logger: options.logger, endpoints: options.endpointNames)
+        tracer = options.tracer
+        let factory = options.metrics ?? MetricsSystem.factory
+        meters = factory is NOOPMetricsHandler ? nil : ClientMeters(factory)
+        let origin = clock.now
+        now = { origin.duration(to: clock.now) }
+        meters?.enter(.disconnected, from: nil)
+    }
+
+    /// Whether anybody wants to know what is being carried while it is.
+    var isWatched: Bool { meters != nil || log.logger.logLevel <= .trace }
+
+    /// Opens a connection as `connect` does, in a span of its own; with how long that took.
+    func connecting(
+        _ attempt: WebSocketAttempt, _ connect: () async throws(WebSocketError) -> WebSocketConnection
+    ) async throws(WebSocketError) -> (connection: WebSocketConnection, handshake: Duration) {
+        let earlier = ledger.withLockedValue { ledger in
+            ledger.attempts += 1
+            return ledger.attempts - 1
+        }
+        if earlier > 0 { meters?.reconnectAttempts.increment() }
+        log.connecting(attempt)
+        let start = now()
+        var attributes: SpanAttributes = [:]
+        attributes["holdfast.attempt"] = attempt.number
+        if let url = log.endpoint(attempt.endpoint) { attributes["url.full"] = url }
+        let connection = try await span("websocket connect", attributes, connect)
+        return (connection, now() - start)
+    }
+
+    /// A connection is open, and counts from here on until ``ended(_:_:isForgotten:)``.
+    func opened(_ generation: UInt64, _ attempt: WebSocketAttempt, _ connection: WebSocketConnection, handshake: Duration) {
+        ledger.withLockedValue { ledger in
+            ledger.connections += 1
+            (ledger.openedAt, ledger.handshake) = (.now, handshake)
+            ledger.live[generation] = connection.transport
+            ledger.newest = max(generation, ledger.newest ?? 0)
+        }
+        meters?.connections.increment()
+        meters?.handshakeDuration.recordNanoseconds(handshake.nanoseconds)
+        log.opened(attempt, handshake: handshake, isCompressed: connection.compression != nil)
+    }
+
+    /// A connection, or an attempt at one, is over.
+    ///
+    /// - Parameter isForgotten: This side wanted it to end.
+    func ended(_ generation: UInt64, _ cause: WebSocketError?, isForgotten: Bool) {
+        let transport = ledger.withLockedValue { ledger in
+            let transport = ledger.live.removeValue(forKey: generation)
+            if let traffic = transport?.traffic {
+                ledger.ended += traffic
+                if ledger.newest == generation { ledger.lastEnded = traffic }
+            }
+            guard !isForgotten, let cause else { return transport }
+            if transport == nil { ledger.failures[cause.code, default: 0] += 1 } else { ledger.losses[cause.code, default: 0] += 1 }
+            return transport
+        }
+        tellTraffic()
+        if let transport, transport.agreement.deflate != nil, let ratio = transport.traffic.compressionRatio {
+            meters?.compressionRatio.record(ratio)
+        }
+        if !isForgotten, let cause, !cause.isPeaceful { meters?.countError(cause.code) }
+        log.ended(cause, wasOpen: transport != nil, isForgotten: isForgotten, transport?.closeRecord)
+    }
+
+    /// There is no credential to connect with.
+    func noCredential(_ error: WebSocketError) {
+        ledger.withLockedValue { $0.failures[error.code, default: 0] += 1 }
+        meters?.countError(error.code)
+        log.failed(error)
+    }
+
+    /// The session is in this state now.
+    func entered(_ state: WebSocketState) {
+        let old = ledger.withLockedValue { ledger in
+            defer { ledger.state = state }
+            return ledger.state
+        }
+        meters?.enter(state, from: old)
+        log.entered(state)
+    }
+
+    /// A pong came.
+    func roundTrip(_ time: Duration) {
+        ledger.withLockedValue { $0.roundTrips.record(time) }
+        meters?.rtt.recordNanoseconds(time.nanoseconds)
+        log.roundTrip(time)
+    }
+
+    /// So much waits to be sent, outside of any connection.
+    func queued(count: Int, bytes: Int) {
+        let change = ledger.withLockedValue { ledger in
+            defer { ledger.queued = (count, bytes) }
+            return count - ledger.queued.count
+        }
+        // Backends take no negative amounts.
+        if change > 0 { meters?.queueDepth.increment(by: Double(change)) }
+        if change < 0 { meters?.queueDepth.decrement(by: Double(-change)) }
+    }
+
+    /// Messages of ours gave way, for there was no room for them.
+    func dropped(_ count: Int = 1) {
+        let total = ledger.withLockedValue { ledger in
+            ledger.dropped += count
+            return ledger.dropped
+        }
+        meters?.queueDropped.increment(by: Int64(count))
+        log.dropped(count, total: total)
+    }
+
+    /// Tells the metrics what was carried since they last heard of it.
+    func tellTraffic() {
+        let (news, total) = ledger.withLockedValue { ledger in
+            let total = ledger.total
+            defer { ledger.reported = total }
+            return (total - ledger.reported, total)
+        }
+        meters?.add(news)
+        log.carried(total)
+    }
+
+    /// What is known by now.
+    var statistics: WebSocketStatistics { ledger.withLockedValue { WebSocketStatistics($0) } }
+}
+
+extension WebSocketError {
+    /// Both sides have parted in peace.
+    fileprivate var isPeaceful: Bool { code == .closed && closeRecord.map { TransportError(ending: $0) == nil } ?? false }
+}
+
+extension Duration {
+    /// In whole nanoseconds, as metrics want it.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue &+ attoseconds / 1_000_000_000
+    }
+}

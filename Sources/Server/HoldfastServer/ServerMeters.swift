@@ -1,0 +1,104 @@
+import CoreMetrics
+import Holdfast
+import NIOConcurrencyHelpers
+import WebSocketNIO
+
+/// The metrics of a server.
+///
+/// The only labels are `reason` and `code`, and both have few values, whatever clients send.
+final class ServerMeters: Sendable {
+    /// Why a request for a WebSocket was refused.
+    enum Refusal: String, CaseIterable {
+        case full, declined, invalid, timeout
+    }
+    /// A connection that is open, and how much of what it has carried the metrics know.
+    private struct Live {
+        let meter: TrafficMeter
+        var reported = LinkTraffic()
+
+        mutating func takeNews() -> LinkTraffic {
+            let traffic = meter.traffic
+            defer { reported = traffic }
+            return traffic - reported
+        }
+    }
+
+    /// How often the metrics hear of what connections carry while they are open.
+    static let watchInterval = Duration.seconds(10)
+
+    private let open: Meter
+    private let connections: Counter
+    private let refused: [Refusal: Counter]
+    private let handshakeDuration: CoreMetrics.Timer
+    private let traffic: TrafficCounters
+    private let closes = NIOLockedValueBox<[String: Counter]>([:])
+    private let live = NIOLockedValueBox<[ObjectIdentifier: Live]>([:])
+    private let factory: any MetricsFactory
+
+    /// Nil when there is nobody to tell.
+    init?(_ factory: any MetricsFactory) {
+        if factory is NOOPMetricsHandler { return nil }
+        self.factory = factory
+        open = Meter(label: "holdfast_server_connections_open", factory: factory)
+        connections = Counter(label: "holdfast_server_connections", factory: factory)
+        refused = Dictionary(
+            uniqueKeysWithValues: Refusal.allCases.map { reason in
+                let dimensions = [("reason", reason.rawValue)]
+                return (reason, Counter(label: "holdfast_server_connections_refused", dimensions: dimensions, factory: factory))
+            })
+        handshakeDuration = CoreMetrics.Timer(label: "holdfast_server_handshake_duration", factory: factory)
+        traffic = TrafficCounters(prefix: "holdfast_server_", factory)
+    }
+
+    func refused(_ reason: Refusal) { refused[reason]?.increment() }
+
+    func ended(_ handshake: ServerOptions.Outcome) {
+        switch handshake {
+        case .opened(let duration): handshakeDuration.recordNanoseconds(Int64(clamping: Int(duration / .nanoseconds(1))))
+        case .declined: refused(.declined)
+        case .invalid: refused(.invalid)
+        case .timedOut: refused(.timeout)
+        }
+    }
+
+    /// Counts a connection, until its end.
+    func opened(_ socket: WebSocketChannel) {
+        let meter = socket.meter
+        live.withLockedValue { $0[ObjectIdentifier(meter)] = Live(meter: meter) }
+        connections.increment()
+        open.increment()
+        socket.whenFinished { record in self.closed(meter, record) }
+    }
+
+    /// Tells what was carried since the last time.
+    func tellTraffic() {
+        traffic.add(
+            live.withLockedValue { live in
+                live.keys.reduce(into: LinkTraffic()) { news, id in news += live[id]?.takeNews() ?? LinkTraffic() }
+            })
+    }
+
+    private func closed(_ meter: TrafficMeter, _ record: CloseRecord) {
+        if var ended = live.withLockedValue({ $0.removeValue(forKey: ObjectIdentifier(meter)) }) { traffic.add(ended.takeNews()) }
+        open.decrement()
+        let label = record.code.label
+        let counter = closes.withLockedValue { closes in
+            let counter = closes[label] ?? Counter(label: "holdfast_server_closes", dimensions: [("code", label)], factory: factory)
+            closes[label] = counter
+            return counter
+        }
+        counter.increment()
+    }
+}
+
+extension CloseCode {
+    /// What it counts as: a peer may send some thousand codes, and each would be a series of its own.
+    fileprivate var label: String {
+        switch rawValue {
+        case 1000...1015: "\(rawValue)"
+        case 3000...3999: "3xxx"
+        case 4000...4999: "4xxx"
+        default: "other"
+        }
+    }
+}

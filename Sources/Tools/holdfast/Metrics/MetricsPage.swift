@@ -1,0 +1,25 @@
+import CoreMetrics
+import Holdfast
+import HoldfastServer
+
+/// Serves the registry to Prometheus: `/metrics` on a port of its own, on this machine only.
+struct MetricsPage: Sendable {
+    let registry: PrometheusRegistry
+    let port: Int
+
+    /// The server of the page; of what it costs itself the registry is not told.
+    var server: WebSocketServer {
+        var configuration = WebSocketServerConfiguration()
+        (configuration.port, configuration.metrics, configuration.maximumConnections) = (port, NOOPMetricsHandler.instance, 16)
+        return WebSocketServer(
+            configuration: configuration, upgrade: { _ in .refuse(.notFound) }, http: { Self.answer($0, registry) }, handler: { _, _ in })
+    }
+
+    static func answer(_ request: RequestHead, _ registry: PrometheusRegistry) -> HTTPResponse {
+        guard request.path == "/metrics" else { return HTTPResponse(status: 404, text: "The metrics are at /metrics.\n") }
+        guard ["GET", "HEAD"].contains(request.method) else {
+            return HTTPResponse(status: 405, headers: ["Allow": "GET, HEAD"])
+        }
+        return HTTPResponse(status: 200, text: registry.text, contentType: "text/plain; version=0.0.4; charset=utf-8")
+    }
+}

@@ -1,0 +1,55 @@
+import Holdfast
+import HoldfastServer
+import HoldfastTesting
+import Testing
+
+/// What becomes of sends over a real link that fails.
+@Suite(.timeLimit(.minutes(2))) struct SessionSendingLinkTests {
+    private func withLink(_ body: (FaultyLink, WebSocket) async throws -> Void) async throws {
+        let server = WebSocketServer { connection, _ in
+            do {
+                for try await message in connection.messages { try await connection.send(message) }
+            } catch {}  // Links are cut here.
+        }
+        try await server.withRunning { running in
+            let link = try await FaultyLink.start(to: running.port)
+            let socket = WebSocket("ws://127.0.0.1:\(link.port)/") { options in
+                options.sending = .queue(10)
+                options.reconnect.backoff = Backoff(base: .milliseconds(10), jitter: .proportional(0))
+                options.connection.compression = nil
+                options.connection.timeouts.stall = .seconds(3600)
+            }
+            try await body(link, socket)
+            await socket.close()
+        }
+    }
+
+    @Test func `what waits for a server that refuses is written once it does not`() async throws {
+        try await withLink { link, socket in
+            link.refuse()
+            link.cut()
+            let receipts = [try await socket.send(.text("1")), try await socket.send(.text("2"))]
+            link.welcome()
+            for receipt in receipts { #expect(await receipt.fate() == .written) }
+            var echoes: [Message] = []
+            for await case .message(let message) in socket.events {
+                echoes.append(message)
+                if echoes.count == 2 { break }
+            }
+            #expect(echoes == [.text("1"), .text("2")])
+        }
+    }
+
+    @Test func `what a link has in part when it dies is unknown, and the socket goes on`() async throws {
+        try await withLink { link, socket in
+            #expect(try await socket.send(.text("before")).fate() == .written)
+            link.stall()
+            let receipt = try await socket.send(TransportWrittenTests.flood)
+            let fate = Task { await receipt.fate() }
+            link.cut()
+            #expect(await fate.value == .unknown)
+            link.resume()
+            #expect(try await socket.send(.text("after")).fate() == .written)
+        }
+    }
+}
