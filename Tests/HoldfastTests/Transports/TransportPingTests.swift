@@ -18,6 +18,15 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
+    func `a ping may wait for ever`(_ kind: TransportKind) async throws {
+        try await kind.withPair { client, _ in
+            for forever in [Duration.seconds(Int64.max), .seconds(Int64.max / 2), .seconds(Int64.max / 4), .seconds(1 << 40)] {
+                _ = try await client.ping(timeout: forever)
+            }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
     func `pain 8: a pong never waits for the app`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             for number in 0..<3 { try await client.send(block(number)) }

@@ -96,7 +96,7 @@ import Testing
     @Test func `after the end nothing happens any more`() {
         var session = started(hasCredentials: true)
         let end = session.feed(.close)
-        #expect(end.contains(.cancelFetch) && end.last == .report(.stopped(.asked)))
+        #expect(end.contains(.cancelFetch(isLate: false)) && end.last == .report(.stopped(.asked)))
         for input: Session.Input in [
             .start, .close, .opened(generation: 1), .lost(generation: 1, Loss(.lost)), .credentialProvided(fetch: 1, expiresIn: nil),
             .life(.suspended), .path(.unsatisfied), .path(.notViable),

@@ -40,7 +40,8 @@ extension EventHub {
             if let outcome { return outcome }
             switch turn {
             case .read:
-                guard let event = await read() else { return .failure(.cancelledRequest) }
+                // As long as there is something to read, that says nothing of the task.
+                guard !Task.isCancelled, let event = await read() else { return .failure(.cancelledRequest) }
                 _ = deliver(event, by: request)
             case .wait: if await !called(request) { return .failure(.cancelledRequest) }
             case .over, .event, .missed: return .failure(WebSocketError(TransportError(.closed, "the socket is closed")))

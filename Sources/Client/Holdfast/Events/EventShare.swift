@@ -235,6 +235,7 @@ package struct EventShare<Event> {
         guard end == nil, isWanted != (pump != nil) else { return }
         if let pump {
             self.pump = nil
+            if summoned == pump { summoned = nil }  // Should it still come, it is told that it is over.
             call(pump)
         } else {
             pump = newParty()

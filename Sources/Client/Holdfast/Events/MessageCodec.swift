@@ -1,3 +1,4 @@
+public import SessionCore
 public import WebSocketCore
 import WebSocketRuntime
 
@@ -13,14 +14,19 @@ public protocol MessageCodec: Sendable {
 }
 
 extension WebSocket {
-    /// Sends a value as the message that ``WebSocketOptions/codec`` makes of it.
+    /// Sends a value as the message that ``WebSocketOptions/codec`` makes of it, and as any other: see ``send(_:lane:timeout:)``.
     ///
     /// - Parameters:
     ///   - value: What to send.
-    ///   - timeout: How long to wait for a connection.
-    /// - Throws: ``WebSocketError``; ``TransportError/Code/codec`` if the value cannot be encoded.
-    public func send<Value: Encodable>(_ value: Value, timeout: Duration = .seconds(30)) async throws(WebSocketError) {
-        try await send(encode(value), timeout: timeout)
+    ///   - lane: What waits in a higher lane goes first.
+    ///   - timeout: How long it may wait for a connection to take it; nil: as long as the policy says.
+    /// - Returns: What tells of the message's end; to be ignored by those who do not care.
+    /// - Throws: ``WebSocketError`` as for a message; ``TransportError/Code/codec`` if the value cannot be encoded.
+    @discardableResult
+    public func send<Value: Encodable>(
+        _ value: Value, lane: Lane = .normal, timeout: Duration? = nil
+    ) async throws(WebSocketError) -> SendReceipt {
+        try await send(encode(value), lane: lane, timeout: timeout)
     }
 
     func encode<Value: Encodable>(_ value: Value) throws(WebSocketError) -> Message {

@@ -25,6 +25,7 @@ public struct WebSocketStream<Element: Decodable & Sendable>: AsyncSequence, Sen
             while let message = try await subscription.nextMessage() {
                 do { return try socket.codec.decode(Element.self, from: message) } catch {
                     socket.hub.report(.undecodable(UndecodableMessage(message: message, type: "\(Element.self)", error: error)))
+                    if Task.isCancelled { return nil }  // Or it went on for as long as there is something to read.
                 }
             }
             return nil

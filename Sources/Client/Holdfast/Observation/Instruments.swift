@@ -95,7 +95,11 @@ final class Instruments: Sendable {
             let transport = ledger.live.removeValue(forKey: generation)
             if let traffic = transport?.traffic {
                 ledger.ended += traffic
-                if ledger.newest == generation { ledger.lastEnded = traffic }
+                if ledger.newest == generation {
+                    ledger.lastEnded = traffic
+                    // It was to take over, and was given up: an older one is the present one again.
+                    if isForgotten, let older = ledger.live.keys.max() { ledger.newest = older }
+                }
             }
             guard !isForgotten, let cause else { return transport }
             if transport == nil { ledger.failures[cause.code, default: 0] += 1 } else { ledger.losses[cause.code, default: 0] += 1 }

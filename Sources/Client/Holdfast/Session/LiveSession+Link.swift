@@ -52,6 +52,13 @@ extension LiveSession {
         for (older, link) in links where older < generation && link.isForgotten { link.connection?.abort() }
     }
 
+    /// The newest connection is given up: if that was to take over, and had opened just when it was too late, the one before it stays.
+    func fallBack() {
+        let kept = links.filter { !$0.value.isForgotten }.max { $0.key < $1.key }?.value
+        connection = kept?.connection
+        if let line = kept?.line { desk.serve(line) }
+    }
+
     private func judge(_ ending: Result<CloseRecord, TransportError>) -> (loss: Loss, cause: WebSocketError?) {
         switch ending {
         case .failure(let error): return (Loss(error), WebSocketError(error))

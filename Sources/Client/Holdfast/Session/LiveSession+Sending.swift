@@ -93,5 +93,6 @@ extension LiveSession {
         hasEndedSending = true
         inHand?.task.cancel()
         desk.end(inHand: inHand?.id)
+        instruments.queued(count: 0, bytes: 0)
     }
 }

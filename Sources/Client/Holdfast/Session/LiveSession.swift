@@ -118,8 +118,9 @@ actor LiveSession {
         case .setPingInterval(let generation, let interval): links[generation]?.connection?.transport.setPingInterval(interval)
         case .abandon: for generation in links.keys { abandon(generation) }
         case .fetchCredential(let number): fetchCredential(number)
-        case .cancelFetch:
+        case .cancelFetch(let isLate):
             fetch?.cancel()
+            guard isLate else { return }
             lastCause = WebSocketError(TransportError(.noCredential, "the provider gave no credential in time"))
             lastCause.map { instruments.noCredential($0) }
         case .transmit(let id, let generation): transmit(id, over: generation)
@@ -135,8 +136,8 @@ actor LiveSession {
         links[generation]?.isForgotten = true
         changes.announce()
         guard let connection = link.connection else { return link.task.cancel() }
-        if self.connection?.transport === connection.transport { self.connection = nil }
         if let line = link.line { stop(line) }
+        if self.connection?.transport === connection.transport { fallBack() }
         // SAFETY: ends with the close handshake, which has a deadline, or with the connection.
         Task { await connection.close(code: farewell.code, reason: farewell.reason) }
     }

@@ -21,6 +21,8 @@ public final class WebSocket: Sendable {
     let hub: EventHub
     let codec: any MessageCodec
     private let run: Task<Void, Never>
+    /// Longer than any process lives: the system's clocks end the process over a moment that they cannot represent.
+    private static let longestSleep = Duration.seconds(1 << 32)
 
     /// Starts to connect.
     ///
@@ -55,7 +57,7 @@ public final class WebSocket: Sendable {
         let instruments = Instruments(options, clock: clock)
         let live = LiveSession(
             connect: connect, provider: options.credentials?.fetch, sending: options.sending, instruments: instruments
-        ) { try await clock.sleep(for: $0) }
+        ) { try await clock.sleep(for: min($0, Self.longestSleep)) }
         let session = Session(
             policy: options.policy, endpoints: 1 + options.alternatives.count, hasCredentials: options.credentials != nil, seed: seed)
         (self.session, hub, codec) = (live, EventHub(live, requestLimit: options.requestLimit), options.codec)

@@ -55,7 +55,7 @@ extension Session {
         for order in orders {
             switch order {
             case .fetch(let number): effects.append(.fetchCredential(number))
-            case .cancelFetch: effects.append(.cancelFetch)
+            case .cancelFetch: effects.append(.cancelFetch(isLate: !isOver))
             case .ready:
                 if let attempt = pending.take() { effects.append(.connect(attempt)) }
             case .unavailable(let isRetryable):

@@ -53,8 +53,8 @@ public struct Session: Machine, Hashable {
         case setPingInterval(generation: UInt64, Duration)
         /// Ask the provider; tell the number with what becomes of it, and keep the credential in place of the last.
         case fetchCredential(UInt64)
-        /// Cancel the fetch that runs.
-        case cancelFetch
+        /// Cancel the fetch that runs: it has taken too long, or else nobody wants a credential any more.
+        case cancelFetch(isLate: Bool)
         /// Drop every connection at once, also those that are being closed: there is no time for a handshake.
         case abandon
         /// Hand this message to the connection of this generation.
@@ -125,7 +125,7 @@ public struct Session: Machine, Hashable {
         isOver ? nil : [reconnector.deadline, keeper?.deadline, life.deadline, queue.deadline].compactMap(\.self).min()
     }
 
-    private var isOver: Bool { if case .stopped = phase { true } else { false } }
+    var isOver: Bool { if case .stopped = phase { true } else { false } }
 
     /// Applies one input and appends what must be done about it, in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {

@@ -148,4 +148,20 @@ import Testing
         share.leave(reporter)
         #expect(rest(of: share.subscribe(.suspend(), .everything)).isEmpty)
     }
+
+    @Test mutating func `a pump that is let go of after it was called leaves its turn to another`() {
+        let suspending = share.subscribe(.suspend(capacity: 1), .everything)
+        read(1...1)
+        let lossy = share.subscribe(.latest, .everything)
+        guard let pump = share.pump, case .wait = share.askToRead(pump), case .wait = share.askToRead(share.newParty()) else {
+            return #expect(Bool(false))
+        }
+        // Room is made, so the pump is called; before it comes it is needed no more.
+        guard case .event = share.take(suspending) else { return #expect(Bool(false)) }
+        #expect(share.takeCalls() == [pump])
+        guard case .wait = share.take(suspending) else { return #expect(Bool(false)) }
+        share.leave(lossy)
+        #expect(share.pump == nil)
+        #expect(share.takeCalls().count == 1)
+    }
 }
