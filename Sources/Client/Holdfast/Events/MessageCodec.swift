@@ -14,7 +14,7 @@ public protocol MessageCodec: Sendable {
 }
 
 extension WebSocket {
-    /// Sends a value as the message that ``WebSocketOptions/codec`` makes of it, and as any other: see ``send(_:lane:timeout:)``.
+    /// Sends a value as the message that ``WebSocketOptions/codec`` makes of it, and as any other message.
     ///
     /// - Parameters:
     ///   - value: What to send.

@@ -29,7 +29,7 @@ extension WebSocket {
 
     /// How many messages were dropped so far: each is told as ``WebSocketEvent/dropped(_:)``.
     ///
-    /// Those are messages that gave way, or found no room, and those that were refused after ``send(_:lane:timeout:)`` had returned. Of
+    /// Those are messages that gave way, or found no room, and those that were refused after `send` had returned. Of
     /// many that nobody has taken the older are told as ``WebSocketEvent/missed(_:)``.
     public var droppedSends: UInt64 { session.desk.dropped }
 }
