@@ -22,7 +22,7 @@ let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let deques = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let metricsKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 

@@ -55,7 +55,8 @@ public protocol MessageTransport: AnyObject, Sendable {
 
     /// Tells once whether the socket has taken every byte of what was accepted for sending before this call.
     ///
-    /// With true as soon as it has, with false if the connection ended first. Nothing is said of what the peer has got. `body` runs on whatever thread knows of it, and must not block.
+    /// With true as soon as it has, with false if the connection ended first. Nothing is said of what the peer has got. `body` runs on
+    /// whatever thread knows of it, and must not block.
     func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void)
 
     /// Sends a ping and waits for its pong. Returns the round trip time.

@@ -1,4 +1,4 @@
-import CoreMetrics
+import Metrics
 import Holdfast
 import NIOConcurrencyHelpers
 import WebSocketNIO
@@ -29,7 +29,7 @@ final class ServerMeters: Sendable {
     private let open: Meter
     private let connections: Counter
     private let refused: [Refusal: Counter]
-    private let handshakeDuration: CoreMetrics.Timer
+    private let handshakeDuration: Metrics.Timer
     private let traffic: TrafficCounters
     private let closes = NIOLockedValueBox<[String: Counter]>([:])
     private let live = NIOLockedValueBox<[ObjectIdentifier: Live]>([:])
@@ -46,7 +46,7 @@ final class ServerMeters: Sendable {
                 let dimensions = [("reason", reason.rawValue)]
                 return (reason, Counter(label: "holdfast_server_connections_refused", dimensions: dimensions, factory: factory))
             })
-        handshakeDuration = CoreMetrics.Timer(label: "holdfast_server_handshake_duration", factory: factory)
+        handshakeDuration = Metrics.Timer(label: "holdfast_server_handshake_duration", factory: factory)
         traffic = TrafficCounters(prefix: "holdfast_server_", factory)
     }
 
@@ -54,7 +54,7 @@ final class ServerMeters: Sendable {
 
     func ended(_ handshake: ServerOptions.Outcome) {
         switch handshake {
-        case .opened(let duration): handshakeDuration.recordNanoseconds(Int64(clamping: Int(duration / .nanoseconds(1))))
+        case .opened(let duration): handshakeDuration.record(duration: duration)
         case .declined: refused(.declined)
         case .invalid: refused(.invalid)
         case .timedOut: refused(.timeout)

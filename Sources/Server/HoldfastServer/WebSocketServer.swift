@@ -1,6 +1,6 @@
 public import Holdfast
 public import ServiceLifecycle
-import CoreMetrics
+import Metrics
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix

@@ -1,4 +1,4 @@
-public import CoreMetrics
+public import Metrics
 public import Holdfast
 
 /// Everything about a server that can be chosen; the defaults suit development and small services.

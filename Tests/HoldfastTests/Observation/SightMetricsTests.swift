@@ -1,4 +1,4 @@
-import CoreMetrics
+import Metrics
 import HoldfastTesting
 import MetricsTestKit
 import Testing

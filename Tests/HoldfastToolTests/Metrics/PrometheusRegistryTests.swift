@@ -1,4 +1,4 @@
-import CoreMetrics
+import Metrics
 import Testing
 
 @testable import HoldfastTool
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `a timer is a histogram in seconds, its buckets growing`() {
-        let timer = CoreMetrics.Timer(label: "wait", dimensions: [("kind", "x")], factory: registry)
+        let timer = Metrics.Timer(label: "wait", dimensions: [("kind", "x")], factory: registry)
         for nanoseconds in [400_000, 3_000_000, 20_000_000_000] as [Int64] { timer.recordNanoseconds(nanoseconds) }
         let lines = registry.text.split(separator: "\n")
         #expect(lines.first == "# TYPE wait_seconds histogram")

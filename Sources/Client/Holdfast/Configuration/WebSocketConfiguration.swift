@@ -16,7 +16,8 @@ public struct WebSocketConfiguration: Sendable {
     /// What asks in place of a ping whether the server lives, for servers that answer no pings; nil: a ping does.
     ///
     /// It is asked after ``WebSocketTimeouts/pingInterval``, and any byte within ``WebSocketTimeouts/ping`` answers it. Keep it short: one
-    /// of 16 KiB or more is never sent. Where messages come in pieces, or to an `InlineHandler`, the answers come, too, and are not measured.
+    /// of 16 KiB or more is never sent. Where messages come in pieces, or to an `InlineHandler`, the answers come, too, and are not
+    /// measured.
     public var pingMessage: PingMessage?
     /// How a `wss` server is checked.
     public var tls = TLSOptions()

@@ -63,8 +63,8 @@ extension WebSocket {
     ///   - correlation: How the id is read from an answer.
     ///   - timeout: How long it may take, with the wait for a connection.
     ///   - compose: Makes the value that is to carry this id.
-    /// - Throws: ``WebSocketError`` as ``request(_:matching:timeout:)-(Message,_,_)`` does; ``TransportError/Code/codec`` if the value cannot be encoded,
-    ///   or its answer decoded.
+    /// - Throws: ``WebSocketError`` as ``request(_:matching:timeout:)-(Message,_,_)`` does; ``TransportError/Code/codec`` if the
+    ///   value cannot be encoded, or its answer decoded.
     public func request<Value: Encodable, Answer: Decodable>(
         _ answer: Answer.Type = Answer.self, by correlation: RequestCorrelation = .json(), timeout: Duration = .seconds(30),
         _ compose: (_ id: UInt64) -> Value

@@ -1,4 +1,4 @@
-import CoreMetrics
+import Metrics
 import NIOConcurrencyHelpers
 import WebSocketRuntime
 
@@ -8,7 +8,7 @@ import WebSocketRuntime
 final class ClientMeters: Sendable {
     let reconnectAttempts, connections, queueDropped: Counter
     let queueDepth: Meter
-    let handshakeDuration, rtt: CoreMetrics.Timer
+    let handshakeDuration, rtt: Metrics.Timer
     let compressionRatio: Recorder
     private let traffic: TrafficCounters
     private let sockets: [String: Meter]
@@ -21,8 +21,8 @@ final class ClientMeters: Sendable {
         (reconnectAttempts, connections) = (counter("reconnect_attempts"), counter("connections"))
         queueDropped = counter("queue_dropped")
         queueDepth = Meter(label: "holdfast_client_queue_depth", factory: factory)
-        handshakeDuration = CoreMetrics.Timer(label: "holdfast_client_handshake_duration", factory: factory)
-        rtt = CoreMetrics.Timer(label: "holdfast_client_rtt", factory: factory)
+        handshakeDuration = Metrics.Timer(label: "holdfast_client_handshake_duration", factory: factory)
+        rtt = Metrics.Timer(label: "holdfast_client_rtt", factory: factory)
         compressionRatio = Recorder(label: "holdfast_client_compression_ratio", factory: factory)
         traffic = TrafficCounters(prefix: "holdfast_client_", factory)
         sockets = Dictionary(

@@ -1,4 +1,4 @@
-import CoreMetrics
+import Metrics
 import Logging
 import MachineCore
 import NIOConcurrencyHelpers
@@ -83,7 +83,7 @@ final class Instruments: Sendable {
             ledger.newest = max(generation, ledger.newest ?? 0)
         }
         meters?.connections.increment()
-        meters?.handshakeDuration.recordNanoseconds(handshake.nanoseconds)
+        meters?.handshakeDuration.record(duration: handshake)
         log.opened(attempt, handshake: handshake, isCompressed: connection.compression != nil)
     }
 
@@ -133,7 +133,7 @@ final class Instruments: Sendable {
     /// A pong came.
     func roundTrip(_ time: Duration) {
         ledger.withLockedValue { $0.roundTrips.record(time) }
-        meters?.rtt.recordNanoseconds(time.nanoseconds)
+        meters?.rtt.record(duration: time)
         log.roundTrip(time)
     }
 
@@ -176,12 +176,4 @@ final class Instruments: Sendable {
 extension WebSocketError {
     /// Both sides have parted in peace.
     fileprivate var isPeaceful: Bool { code == .closed && closeRecord.map { TransportError(ending: $0) == nil } ?? false }
-}
-
-extension Duration {
-    /// In whole nanoseconds, as metrics want it.
-    var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue &+ attoseconds / 1_000_000_000
-    }
 }

@@ -1,4 +1,4 @@
-package import CoreMetrics
+package import Metrics
 package import WebSocketRuntime
 
 /// The metrics of what is carried, of clients and of servers.

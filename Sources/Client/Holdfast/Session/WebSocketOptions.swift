@@ -1,4 +1,4 @@
-public import CoreMetrics
+public import Metrics
 public import Logging
 public import SessionCore
 public import Tracing

@@ -1,4 +1,4 @@
-import CoreMetrics
+import Metrics
 import NIOConcurrencyHelpers
 
 /// Keeps what is counted and measured, and tells it as Prometheus reads it.

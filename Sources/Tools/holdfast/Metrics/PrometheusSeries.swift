@@ -1,4 +1,4 @@
-import CoreMetrics
+import Metrics
 import NIOConcurrencyHelpers
 
 /// One metric with one combination of labels.
