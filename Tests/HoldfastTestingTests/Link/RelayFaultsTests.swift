@@ -5,29 +5,7 @@ import Testing
 @testable import HoldfastTesting
 
 /// What a relay does wrong when asked, between two channels in memory, on a loop whose time the test moves.
-@Suite final class RelayFaultsTests {
-    private let loop = EmbeddedEventLoop()
-    private let near, far: EmbeddedChannel
-    private let nearCalls = RelayCalls()
-    private let farCalls = RelayCalls()
-    private let conditions = LinkConditions(seed: 1)
-
-    init() throws {
-        (near, far) = (EmbeddedChannel(loop: loop), EmbeddedChannel(loop: loop))
-        for (channel, calls) in [(near, nearCalls), (far, farCalls)] {
-            try channel.pipeline.syncOperations.addHandler(calls)
-            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        }
-        try RelayHandler.join(near, far, conditions)
-    }
-
-    deinit {
-        conditions.change { ($0.isStalled, $0.swallowed) = (false, []) }
-        near.close(promise: nil)
-        far.close(promise: nil)
-        loop.run()
-    }
-
+@Suite final class RelayFaultsTests: RelayPair {
     private func up(_ text: String) throws { try near.writeInbound(ByteBuffer(string: text)) }
     private func down(_ text: String) throws { try far.writeInbound(ByteBuffer(string: text)) }
     /// All that was passed on, to the server or back.
@@ -202,22 +180,5 @@ import Testing
         loop.run()
         #expect(try passed(far) == "long before123456")
         #expect(farCalls.closes == [.all])
-    }
-}
-
-/// What was asked of a channel.
-final class RelayCalls: ChannelOutboundHandler {
-    typealias OutboundIn = ByteBuffer
-    var reads = 0
-    var closes: [CloseMode] = []
-
-    func read(context: ChannelHandlerContext) {
-        reads += 1
-        context.read()
-    }
-
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        closes.append(mode)
-        if mode == .all { context.close(mode: mode, promise: promise) } else { promise?.succeed() }
     }
 }

@@ -5,29 +5,7 @@ import Testing
 @testable import HoldfastTesting
 
 /// A relay between two channels in memory, on a loop whose time the test moves.
-@Suite final class RelayHandlerTests {
-    private let loop = EmbeddedEventLoop()
-    private let near, far: EmbeddedChannel
-    private let nearCalls = RelayCalls()
-    private let farCalls = RelayCalls()
-    private let conditions = LinkConditions()
-
-    init() throws {
-        (near, far) = (EmbeddedChannel(loop: loop), EmbeddedChannel(loop: loop))
-        for (channel, calls) in [(near, nearCalls), (far, farCalls)] {
-            try channel.pipeline.syncOperations.addHandler(calls)
-            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        }
-        try RelayHandler.join(near, far, conditions)
-    }
-
-    deinit {
-        conditions.change { $0.isStalled = false }
-        near.close(promise: nil)
-        far.close(promise: nil)
-        loop.run()
-    }
-
+@Suite final class RelayHandlerTests: RelayPair {
     private func read(_ text: String) throws { try near.writeInbound(ByteBuffer(string: text)) }
     private func written() throws -> String? { try far.readOutbound(as: ByteBuffer.self).map { String(buffer: $0) } }
     private func stall(_ isStalled: Bool) {
