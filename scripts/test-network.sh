@@ -20,27 +20,34 @@ finish() {
 }
 trap finish EXIT
 
-# expect NAME FILE TEXT…: waits until the next lines with `path` or `state` in FILE hold these, in order, whatever lies between.
+# expect NAME FILE KIND TEXT…: waits until the next lines of KIND (path, state) in FILE hold these, in order, whatever lies between.
+# Each kind comes in its own order; nothing orders one against the other.
 declare -A seen=()
 expect() {
-    local name=$1 file=$2 text line limit=$((SECONDS + 60))
-    shift 2
+    local name=$1 file=$2 kind=$3 text line limit=$((SECONDS + 60))
+    shift 3
     for text in "$@"; do
         while true; do
-            line=$(tail -n "+$((${seen[$file]:-0} + 1))" "$file" | grep -n -m 1 -F -- "$text" | cut -d : -f 1)
+            line=$(of_kind | tail -n "+$((${seen[$file $kind]:-0} + 1))" | grep -n -m 1 -w -F -- "$text" | cut -d : -f 1)
             [ -z "$line" ] || break
             if [ $SECONDS -ge $limit ]; then
                 failed=$((failed + 1))
-                echo "FAILED  $name: no $text"
+                echo "FAILED  $name: no $kind $text"
                 sed 's/^/        /' "$file"
                 return
             fi
             sleep 0.05
         done
-        seen[$file]=$((${seen[$file]:-0} + line))
+        seen[$file $kind]=$((${seen[$file $kind]:-0} + line))
     done
     passed=$((passed + 1))
     echo "ok      $name"
+}
+of_kind() { grep -- "^$kind" "$file"; }
+# from_now FILE: what stands in it is not looked at again.
+from_now() {
+    local file=$1 kind
+    for kind in path state; do seen[$file $kind]=$(of_kind | wc -l); done
 }
 absent() {
     if grep -q -F -- "$3" "$2"; then
@@ -61,29 +68,29 @@ until port=$(sed -n 's/^listening //p' "$work/server") && [ -n "$port" ]; do sle
 # Nobody answers behind the veth: what matters is whether it is tried.
 "$peer" paths ws://10.99.0.2:9/ > "$work/far" & jobs+=($!)
 "$peer" paths "ws://127.0.0.1:$port/" > "$work/near" & jobs+=($!)
-expect "without an interface there is no network" "$work/far" "path unsatisfied"
-expect "without a network nothing far is tried" "$work/far" "state held"
-expect "what stays within this device connects without a network" "$work/near" "state connected"
+expect "without an interface there is no network" "$work/far" path "unsatisfied"
+expect "without a network nothing far is tried" "$work/far" state "held"
+expect "what stays within this device connects without a network" "$work/near" state "connected"
 
-seen[$work/far]=$(wc -l < "$work/far")
+from_now "$work/far"
 plug eth7 10.99.0.1/24
 ip addr add 10.97.0.1/24 dev eth7 # The first looks see one address or two: nothing is told of a second.
-expect "an interface is a network" "$work/far" 'path satisfied'
-expect "a network that came is tried at once" "$work/near" "path satisfied"
+expect "an interface is a network" "$work/far" path 'satisfied'
+expect "a network that came is tried at once" "$work/near" path "satisfied"
 grep -q 'interface: "eth7"' "$work/far" && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED  it is named"; }
-expect "an attempt is made" "$work/far" "state connecting"
+expect "an attempt is made" "$work/far" state "connecting"
 
 plug wlan7 10.98.0.1/24
 ip route add default via 10.98.0.2 dev wlan7
-expect "the default route is the path, and better while the other is there" "$work/near" 'interface: "wlan7"' "path betterPathAvailable"
+expect "the default route is the path, and better while the other is there" "$work/near" path 'interface: "wlan7"' "betterPathAvailable"
 unplug wlan7
-expect "a path that is gone gives way to another" "$work/near" "path unsatisfied" 'interface: "eth7"'
+expect "a path that is gone gives way to another" "$work/near" path "unsatisfied" 'interface: "eth7"'
 ip addr del 10.97.0.1/24 dev eth7
-expect "an address that is gone is a doubt" "$work/near" "path notViable"
-seen[$work/far]=$(wc -l < "$work/far")
+expect "an address that is gone is a doubt" "$work/near" path "notViable"
+from_now "$work/far"
 ip link set eth7 down
-expect "an interface that goes down is no network" "$work/near" "path unsatisfied"
-expect "without it nothing far is tried any more" "$work/far" "state held"
+expect "an interface that goes down is no network" "$work/near" path "unsatisfied"
+expect "without it nothing far is tried any more" "$work/far" state "held"
 absent "what stays within this device never lost its connection" "$work/near" "state waiting"
 
 echo "$passed passed, $failed failed"
