@@ -32,8 +32,8 @@ import Testing
             let isMoving = NIOLockedValueBox(false)
             let (told, tell) = AsyncStream.makeStream(of: Bool.self)
             client.whenWritten { isWritten in tell.yield(isWritten && isMoving.withLockedValue(\.self)) }
-            // Time for what must not happen: no pong comes through.
-            #expect(await failure { _ = try await client.ping(timeout: .milliseconds(300)) } == .timedOut)
+            // Time for what must not happen; a ping would wait for the socket as long as the message does.
+            try await Task.sleep(for: .milliseconds(300))
             isMoving.withLockedValue { $0 = true }
             link.resume()
             let isWhole = try await server.message() == Self.flood
