@@ -16,6 +16,7 @@ let pure = strict + [.strictMemorySafety()]
 
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -73,7 +74,7 @@ let package = Package(
         .target(
             name: "WebSocketNIO",
             dependencies: [
-                "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioLocks, nioSSL, deques,
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioTLS, nioLocks, nioSSL, deques,
                 .product(
                     name: "NIOTransportServices", package: "swift-nio-transport-services", condition: .when(platforms: [.iOS, .macOS])),
             ],
@@ -149,7 +150,8 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer",
-                "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix, nioEmbedded, nioLocks, logging, metrics, tracing, metricsKit,
+                "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix, nioEmbedded, nioLocks, nioTLS, nioSSL, logging, metrics, tracing,
+                metricsKit,
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ],

@@ -342,6 +342,17 @@ mkfifo "$work/other-url"
 "$tool" serve echo --port 0 --tls-cert "$work/cert.pem" --tls-key "$work/key.pem" >"$work/other-url" 2>/dev/null &
 servers+=($!)
 other_url=$(first_line "$work/other-url")
+run pin "$tls_url" --ca "$ca" </dev/null
+own_pin=$(openssl x509 -in "$ca" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | openssl base64 -A)
+check "pin prints what openssl says, to paste" '[[ $status == 0 ]] && grep -qF "try Pin(\"sha256/$own_pin\")" "$work/out"'
+run pin "$tls_url" --insecure --json </dev/null
+check "pin --insecure --json warns, and has both pins" '[[ $status == 0 ]] && err_has "WARNING: " && python3 -c "
+import json, sys
+row = json.load(open(sys.argv[1]))[\"chain\"][0]
+assert row[\"publicKeyPin\"] == \"sha256/\" + sys.argv[2] and row[\"certificatePin\"].startswith(\"cert-sha256/\")" "$work/out" "$own_pin"'
+expect "pin prints nothing that nobody vouches for" 5 "signed by itself|vouches" pin "$tls_url"
+expect "pin checks the name that it asks for" 5 "not for other.example" pin "$tls_url" --ca "$ca" --server-name other.example
+expect "pin of ws:" 64 "give a wss: URL" pin ws://127.0.0.1/
 expect "a certificate for another host is refused" 5 "certificate|TLS|host" connect "$other_url" --ca "$work/cert.pem" -x hi
 expect "ws: to a TLS port fails" "[2-7]" "." connect "${tls_url/wss/ws}" -x hi
 expect "wss: to a plain port is a TLS failure" 5 "TLS" connect "${url/ws/wss}" -x hi

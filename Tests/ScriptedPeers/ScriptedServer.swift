@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 import NIOPosix
 
 /// Runs `body` against a server on this machine that plays `script` for each connection, one after the other.
@@ -7,10 +7,12 @@ import NIOPosix
 ///
 /// - Parameters:
 ///   - reads: False for a server that takes nothing until told.
+///   - prepare: What is put into the pipeline first, such as TLS.
 ///   - script: What the server does; it hangs up at its end.
 ///   - body: What to do meanwhile; it is given the URL.
 package func withScriptedServer<Result: Sendable>(
-    reads: Bool = true, _ script: @escaping @Sendable (ScriptedPeer) async throws -> Void,
+    reads: Bool = true, prepare: @escaping @Sendable (any Channel) throws -> Void = { _ in },
+    _ script: @escaping @Sendable (ScriptedPeer) async throws -> Void,
     client body: (_ url: String) async throws -> Result
 ) async throws -> Result {
     let (peers, continuation) = AsyncStream.makeStream(of: ScriptedPeer.self)
@@ -20,7 +22,10 @@ package func withScriptedServer<Result: Sendable>(
         .childChannelInitializer { channel in
             let (arrivals, arrived) = AsyncStream.makeStream(of: [UInt8].self)
             continuation.yield(ScriptedPeer(channel, arrivals))
-            return channel.pipeline.addHandler(Arrivals(arrived))
+            return channel.eventLoop.makeCompletedFuture {
+                try prepare(channel)
+                try channel.pipeline.syncOperations.addHandler(Arrivals(arrived))
+            }
         }
         .bind(host: "127.0.0.1", port: 0).get()
     return try await withThrowingTaskGroup(of: Void.self) { group in

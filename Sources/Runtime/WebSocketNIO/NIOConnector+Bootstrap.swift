@@ -15,8 +15,8 @@ extension NIOConnector {
         /// Network.framework: it knows VPNs, proxies, and the radio's moods.
         static var defaultGroup: any EventLoopGroup { NIOTSEventLoopGroup.singleton }
 
-        /// Whether the system does TLS; it knows nothing of trust roots of our own.
-        static func isSystemTLS(_ options: ClientOptions) -> Bool { options.tls == TLSOptions() }
+        /// Whether the system does TLS; it is asked for nothing but the defaults.
+        static func isSystemTLS(_ options: ClientOptions) -> Bool { options.tls.features.isEmpty }
 
         static func open(_ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer) -> EventLoopFuture<
             any Channel

@@ -19,11 +19,13 @@ package enum NIOConnector {
         } catch {
             throw TransportError(.invalidConfiguration, "\(error)", underlying: error)
         }
-        let tls = try options.url.isSecure && !isSystemTLS(options) ? ClientTLS(options.tls, host: options.url.host) : nil
+        if !options.url.isSecure { try options.tls.checkPlain(host: options.url.host) }
+        let isOwnTLS = options.url.isSecure && !isSystemTLS(options)
+        let tls = isOwnTLS ? try ClientTLS(options.tls, host: options.url.host, place: "\(options.url)") : nil
         let opened = group.next().makePromise(of: WebSocketChannel.self)
         open(options, on: group) { channel in
             channel.eventLoop.makeCompletedFuture {
-                if let tls { try channel.pipeline.syncOperations.addHandler(tls.handler()) }
+                try tls?.install(on: channel.pipeline.syncOperations)
                 try channel.pipeline.syncOperations.addHandler(ClientHandshakeHandler(handshake, options: options, opened: opened))
             }
         }

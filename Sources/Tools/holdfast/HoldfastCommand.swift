@@ -15,5 +15,5 @@ import ArgumentParser
             \(Outcome.table)
             """,
         version: "0.1.0",
-        subcommands: [ConnectCommand.self, BenchCommand.self, ServeCommand.self, ChaosCommand.self, DemoCommand.self])
+        subcommands: [ConnectCommand.self, BenchCommand.self, ServeCommand.self, ChaosCommand.self, DemoCommand.self, PinCommand.self])
 }

@@ -20,7 +20,7 @@ extension LossCause {
             case .timedOut: .timedOut
             case .unresolved: .unresolved
             case .unreachable: .unreachable
-            case .tls: .tls
+            case _ where TransportError.Code.trustFailures.contains(error.code): .tls
             case .invalidHandshake: .invalidHandshake
             case .protocolViolation: .protocolViolation
             case .invalidURL, .invalidConfiguration: .invalidConfiguration

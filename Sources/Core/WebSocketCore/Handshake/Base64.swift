@@ -28,6 +28,9 @@ enum Base64 {
         }
     }
 
+    /// What a digit stands for; nil if it is none.
+    static func value(of digit: UInt8) -> Int? { alphabet.firstIndex(of: digit) }
+
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
 }

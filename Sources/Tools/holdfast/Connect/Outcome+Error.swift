@@ -7,7 +7,7 @@ extension Outcome {
             switch error.code {
             case .invalidURL, .invalidConfiguration: .usage
             case .unresolved, .unreachable, .timedOut: .unreachable
-            case .tls: .tls
+            case _ where WebSocketError.Code.trustFailures.contains(error.code): .tls
             case .refused, .invalidHandshake: .refused
             case .protocolViolation: .violation
             case .closed: error.closeRecord.map(Outcome.init(closing:)) ?? .lost

@@ -1,0 +1,145 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOSSL
+import WebSocketCore
+import WebSocketRuntime
+
+/// TLS towards one host.
+struct ClientTLS: Sendable {
+    private let context: NIOSSLContext
+    private let errand: TrustErrand
+
+    /// `place` is what errors call the server; `isInspection` takes any chain, to look at it.
+    init(_ options: TLSOptions, host: String, place: String, isInspection: Bool = false) throws(TransportError) {
+        try options.check(for: "this way to \(place)")
+        #if canImport(Darwin)
+            if options.trust == .system, !options.pins.isEmpty {
+                // The system's own check there does not tell NIOSSL which chain it verified.
+                throw TransportError(.invalidConfiguration, "pins through NIOSSL need TLSOptions.trust to name the authorities here")
+            }
+        #endif
+        errand = TrustErrand(options: options, host: host, place: place, isInspection: isInspection)
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        let roots = options.trust.source
+        if let roots { configuration.trustRoots = .certificates(try roots.certificates(of: "the trusted certificates")) }
+        for root in options.additionalRoots {
+            configuration.additionalTrustRoots.append(.certificates(try root.certificates(of: "the additional roots")))
+        }
+        try options.identity?.apply(to: &configuration)
+        configuration.minimumTLSVersion = options.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
+        // RFC 9112 over TLS: a server that also speaks HTTP/2 must not choose it unasked.
+        configuration.applicationProtocols = options.applicationProtocols
+        if options.isInsecure {
+            configuration.certificateVerification = .none
+        } else if isInspection || errand.address != nil {
+            // An address is checked by the gate: NIOSSL would hold the socket's own against the certificate, which may be a proxy's.
+            configuration.certificateVerification = .noHostnameVerification
+        }
+        let wasAsked = errand.wasAskedForCertificate
+        configuration.sslContextCallback = { _, promise in
+            wasAsked.withLockedValue { $0 = true }
+            promise.succeed(.noChanges)
+        }
+        do {
+            context = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw TransportError(.invalidConfiguration, "TLS cannot be set up for \(place): \(error)", underlying: error)
+        }
+    }
+
+    /// Puts TLS and the gate that holds the request back until the server is trusted at the end of the pipeline.
+    func install(on pipeline: ChannelPipeline.SynchronousOperations) throws {
+        let watch = ChainWatch(takesAny: errand.isInspection)
+        do {
+            let tls = try Self.handler(NIOSSLClientHandler.self, context: context, name: errand.serverName, watch: watch)
+            try pipeline.addHandlers([tls, TrustGate(errand, watch: watch, tls: tls)])
+        } catch let error as NIOSSLExtraError {
+            throw TransportError(
+                .invalidConfiguration,
+                "TLS cannot be set up for \(errand.place): \(errand.host) is no name for SNI; "
+                    + "set TLSOptions.serverName", underlying: error)
+        }
+    }
+
+    private static func handler<Handler: ChainTeller>(
+        _: Handler.Type, context: NIOSSLContext, name: String?, watch: ChainWatch
+    ) throws -> Handler {
+        try Handler(context: context, serverHostname: name, verificationCallback: watch.saw)
+    }
+}
+
+/// The one callback that NIOSSL tells the verified chain.
+///
+/// NIOSSL calls it deprecated, but the successor takes over the whole verification, which BoringSSL is to do.
+private protocol ChainTeller {
+    init(context: NIOSSLContext, serverHostname: String?, verificationCallback: NIOSSLVerificationCallback?) throws
+}
+extension NIOSSLClientHandler: ChainTeller {}
+
+extension TLSOptions.Trust {
+    /// The authorities that were named; nil: the system's.
+    fileprivate var source: PEMSource? {
+        switch self {
+        case .system: nil
+        case .file(let path): .file(path)
+        case .pem(let bytes): .bytes(bytes)
+        }
+    }
+}
+
+extension PEMSource {
+    fileprivate func certificates(of what: String) throws(TransportError) -> [NIOSSLCertificate] {
+        do {
+            let certificates =
+                switch self {
+                case .file(let path): try NIOSSLCertificate.fromPEMFile(path)
+                case .bytes(let bytes): try NIOSSLCertificate.fromPEMBytes(bytes)
+                }
+            guard !certificates.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
+            return certificates
+        } catch {
+            throw TransportError(.invalidConfiguration, "\(what) cannot be read (\(words)): \(error)", underlying: error)
+        }
+    }
+}
+
+extension ClientIdentity {
+    fileprivate func apply(to configuration: inout TLSConfiguration) throws(TransportError) {
+        do {
+            switch form {
+            case .pem(let certificates, let key):
+                let chain = try certificates.certificates(of: "the client certificate")
+                let privateKey = try privateKey(key)
+                configuration.certificateChain = chain.map { .certificate($0) }
+                configuration.privateKey = .privateKey(privateKey)
+            case .pkcs12(let source):
+                let bundle = try bundle(source)
+                configuration.certificateChain = bundle.certificateChain.map { .certificate($0) }
+                configuration.privateKey = .privateKey(bundle.privateKey)
+            }
+        } catch let error as TransportError {
+            throw error
+        } catch {
+            throw TransportError(
+                .invalidConfiguration, "the client certificate cannot be used (\(self)); are passphrase and key right? \(error)",
+                underlying: error)
+        }
+    }
+
+    /// Without a passphrase an empty one is tried: BoringSSL would ask the terminal.
+    private func privateKey(_ source: PEMSource) throws -> NIOSSLPrivateKey {
+        let passphrase = Array((passphrase ?? "").utf8)
+        return switch source {
+        case .file(let path): try NIOSSLPrivateKey(file: path, format: .pem) { $0(passphrase) }
+        case .bytes(let bytes): try NIOSSLPrivateKey(bytes: bytes, format: .pem) { $0(passphrase) }
+        }
+    }
+
+    private func bundle(_ source: PEMSource) throws -> NIOSSLPKCS12Bundle {
+        let passphrase = passphrase.map { Array($0.utf8) }
+        return switch source {
+        case .file(let path): try NIOSSLPKCS12Bundle(file: path, passphrase: passphrase)
+        case .bytes(let bytes): try NIOSSLPKCS12Bundle(buffer: bytes, passphrase: passphrase)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package import NIOCore
+package import WebSocketCore
+package import WebSocketRuntime
+
+extension NIOConnector {
+    /// The chain that a server shows, its own certificate first, up to the root that was found for it.
+    ///
+    /// It is verified as for a connection, and pins count; with `isUnverified` it is taken as it comes, and so says nothing of who sent it.
+    package static func chain(
+        of options: ClientOptions, isUnverified: Bool, on group: any EventLoopGroup = defaultGroup
+    ) async throws(TransportError) -> [ServerCertificate] {
+        guard options.url.isSecure else {
+            throw TransportError(.invalidConfiguration, "\(options.url) has no certificates: only wss: has")
+        }
+        let tls = try ClientTLS(options.tls, host: options.url.host, place: "\(options.url)", isInspection: isUnverified)
+        let found = group.next().makePromise(of: [ServerCertificate].self)
+        open(options, on: group) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try tls.install(on: channel.pipeline.syncOperations)
+                try channel.pipeline.syncOperations.addHandler(ChainCatcher(options, found: found))
+            }
+        }
+        .whenComplete { result in
+            switch result {
+            case .success(let channel): found.futureResult.whenComplete { _ in channel.close(promise: nil) }
+            case .failure(let error): found.fail(TransportError(connecting: error, to: options.url))
+            }
+        }
+        do {
+            return try await withTaskCancellationHandler {
+                try await found.futureResult.get()
+            } onCancel: {
+                found.fail(TransportError(.cancelled, "looking at \(options.url) was cancelled"))
+            }
+        } catch {
+            throw error as? TransportError ?? TransportError(.lost, "\(error)", underlying: error)
+        }
+    }
+}
+
+/// Waits for the gate to open.
+private final class ChainCatcher: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let options: ClientOptions
+    private let found: EventLoopPromise<[ServerCertificate]>
+    private var deadline: Scheduled<Void>?
+
+    init(_ options: ClientOptions, found: EventLoopPromise<[ServerCertificate]>) { (self.options, self.found) = (options, found) }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let (url, limit, found) = (options.url, options.handshakeTimeout, found)
+        deadline = context.eventLoop.scheduleTask(in: TimeAmount(limit)) {
+            found.fail(TransportError(.timedOut, "\(url) did not finish TLS within \(limit)"))
+        }
+        context.read()
+        context.fireChannelActive()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { context.read() }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? TrustGate.Passed { found.succeed(event.chain) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { found.fail(TransportError(handshaking: error, with: options.url)) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        found.fail(TransportError(.lost, "\(options.url) hung up during TLS"))
+        context.fireChannelInactive()
+    }
+}

@@ -1,0 +1,324 @@
+import Foundation
+import Holdfast
+import NIOConcurrencyHelpers
+import NIOSSL
+import ScriptedPeers
+import Testing
+
+extension SocketTests {
+    /// Pins, roots, client certificates and names over TLS, and what is said when one of them is wrong.
+    @Suite struct TrustTests {
+        private let made = Result { try TrustCertificates.shared() }
+        private var files: TrustCertificates { get throws { try made.get() } }
+
+        /// Trusts the test's root alone.
+        private func rooted(_ change: (inout TLSOptions) throws -> Void = { _ in }) throws -> TLSOptions {
+            var options = TLSOptions(trust: .file(try files.path("root.pem")))
+            try change(&options)
+            return options
+        }
+
+        private func configuration(_ options: TLSOptions) -> WebSocketConfiguration { .with { $0.tls = options } }
+
+        private func expectOpen(_ url: String, _ options: TLSOptions) async throws {
+            let connection = try await WebSocketConnection.connect(to: url, configuration: configuration(options))
+            #expect(await connection.close().isClean)
+        }
+
+        private func expectFailure(
+            _ code: WebSocketError.Code, _ words: [String], _ url: String, _ options: TLSOptions, mayHangUp: Bool = false,
+            location: SourceLocation = #_sourceLocation
+        ) async {
+            let error = await #expect(throws: WebSocketError.self, sourceLocation: location) {
+                try await WebSocketConnection.connect(to: url, configuration: configuration(options))
+            }
+            // A reset may overtake the alert that says why; then the link is lost, with the same advice.
+            if !(mayHangUp && error?.code == .lost) {
+                #expect(error?.code == code, "\(String(describing: error))", sourceLocation: location)
+                #expect(error?.isRetryable == false, sourceLocation: location)
+            }
+            for word in words {
+                #expect(error?.description.contains(word) == true, "\(word) in \(String(describing: error))", sourceLocation: location)
+            }
+        }
+
+        // MARK: Chains
+
+        @Test(arguments: [TLSVersion.tlsv12, .tlsv13], ["leaf", "rsa"])
+        func `TLS 1.2 and 1.3, ECDSA over an intermediate and RSA are taken`(version: TLSVersion, identity: String) async throws {
+            let chain = identity == "leaf" ? "leaf-chain" : identity
+            let peer = TrustPeer(certificates: try files, identity: identity, chain: chain, version: version)
+            try await peer.run { port in try await expectOpen("wss://localhost:\(port)/", rooted()) }
+            #expect(peer.seen.withLockedValue { $0.serverName } == "localhost")
+        }
+
+        @Test func `an authority in between that the server leaves out is asked for`() async throws {
+            try await TrustPeer(certificates: try files, chain: "leaf").run { port in
+                let words = ["no trusted authority vouches for `Trust leaf`", "`Trust between`", "let the server send the whole chain"]
+                await expectFailure(.unknownAuthority, words, "wss://localhost:\(port)/", try rooted())
+            }
+        }
+
+        @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
+        func `an expired certificate says when, and what to do`(version: TLSVersion) async throws {
+            try await TrustPeer(certificates: try files, identity: "old", chain: "old-chain", version: version).run { port in
+                let words = ["`Trust old` expired on 20", "renew it on the server"]
+                await expectFailure(.certificateExpired, words, "wss://localhost:\(port)/", try rooted())
+            }
+        }
+
+        @Test(arguments: ["localhost", "127.0.0.1"])
+        func `a certificate for others says for whom`(host: String) async throws {
+            try await TrustPeer(certificates: try files, identity: "other", chain: "other").run { port in
+                let words = ["is for other.example, not for \(host)", "TLSOptions.serverName"]
+                await expectFailure(.wrongHost, words, "wss://\(host):\(port)/", try rooted())
+            }
+        }
+
+        @Test func `a certificate for the address that a name leads to is not for the name`() async throws {
+            try await TrustPeer(certificates: try files, identity: "address", chain: "address").run { port in
+                try await expectOpen("wss://127.0.0.1:\(port)/", rooted())
+                let words = ["is for other.example, 127.0.0.1, not for localhost"]
+                await expectFailure(.wrongHost, words, "wss://localhost:\(port)/", try rooted())
+            }
+        }
+
+        @Test func `a self-signed certificate is trusted when it is named, and for its names only`() async throws {
+            let own = try files.path("self.pem")
+            try await TrustPeer(certificates: try files, identity: "self", chain: "self").run { port in
+                let url = "wss://localhost:\(port)/"
+                await expectFailure(.unknownAuthority, ["`Trust self`, which is signed by itself"], url, try rooted())
+                try await expectOpen(url, TLSOptions(trust: .file(own)))
+                try await expectOpen(url, rooted { $0.additionalRoots = [.file(own)] })
+                await expectFailure(.wrongHost, ["is for localhost"], "wss://127.0.0.1:\(port)/", TLSOptions(trust: .file(own)))
+            }
+        }
+
+        @Test func `additional roots add to those trusted, whichever those are`() async throws {
+            try await TrustPeer(certificates: try files).run { port in
+                let url = "wss://localhost:\(port)/"
+                let root = try Array(Data(contentsOf: URL(filePath: files.path("root.pem"))))
+                for trust in [.system, .file(try files.path("stranger.pem"))] as [TLSOptions.Trust] {
+                    await expectFailure(.unknownAuthority, ["TLSOptions.additionalRoots"], url, TLSOptions(trust: trust))
+                    var options = TLSOptions(trust: trust)
+                    options.additionalRoots = [.bytes(root)]
+                    try await expectOpen(url, options)
+                }
+            }
+        }
+
+        // MARK: Pins
+
+        @Test(arguments: ["leaf", "between", "root"], [TLSVersion.tlsv12, .tlsv13])
+        func `a pin of any certificate of the verified chain holds, the root's too, which no server sends`(
+            name: String, version: TLSVersion
+        ) async throws {
+            let pins = try [files.keyPin(name), files.certificatePin(name)].map { try Pin($0) }
+            try await TrustPeer(certificates: try files, version: version).run { port in
+                for pin in pins {
+                    try await expectOpen("wss://localhost:\(port)/", rooted { $0.pins = [PinSet("localhost", pins: [pin])] })
+                }
+            }
+        }
+
+        @Test func `a backup is enough`() async throws {
+            try await TrustPeer(certificates: try files).run { port in
+                let pins = [try Pin(files.keyPin("stranger")), try Pin(files.keyPin("between"))]
+                try await expectOpen("wss://localhost:\(port)/", rooted { $0.pins = [PinSet("localhost", pins: pins)] })
+            }
+        }
+
+        @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
+        func `without a pin nothing is sent, and the error shows what the chain has`(version: TLSVersion) async throws {
+            let peer = TrustPeer(certificates: try files, version: version)
+            let reports = NIOLockedValueBox<[PinReport]>([])
+            try await peer.run { port in
+                let options = try rooted {
+                    $0.pins = [PinSet("localhost", pins: [try Pin(files.keyPin("stranger"))])]
+                    $0.onPinReport = { report in reports.withLockedValue { $0.append(report) } }
+                }
+                let words = ["none of the 1 pins for localhost", try files.keyPin("leaf"), "`Trust root`", "holdfast pin"]
+                await expectFailure(.pinMismatch, words, "wss://localhost:\(port)/", options)
+            }
+            #expect(peer.seen.withLockedValue { $0.bytes } == 0)
+            let report = try #require(reports.withLockedValue { $0.first })
+            #expect(report.isRefused && report.finding == .mismatch && report.host == "localhost")
+            #expect(report.chain.map(\.subject) == ["Trust leaf", "Trust between", "Trust root"])
+        }
+
+        @Test func `a certificate that the server sends but that is not in the verified chain matches nothing`() async throws {
+            // The server sends `between`, and is trusted without it: by its own certificate.
+            try await TrustPeer(certificates: try files, identity: "self", chain: "self-chain").run { port in
+                let pins = [try Pin(files.keyPin("between"))]
+                var options = TLSOptions(trust: .file(try files.path("self.pem")))
+                options.pins = [PinSet("localhost", pins: pins)]
+                await expectFailure(.pinMismatch, [], "wss://localhost:\(port)/", options)
+            }
+        }
+
+        @Test func `a set that only reports lets the connection open, and tells the app`() async throws {
+            let reports = NIOLockedValueBox<[PinReport]>([])
+            try await TrustPeer(certificates: try files).run { port in
+                let strange = try Pin(files.keyPin("stranger"))
+                try await expectOpen(
+                    "wss://localhost:\(port)/",
+                    rooted {
+                        $0.pins = [PinSet("localhost", pins: [strange], mode: .reportOnly), PinSet("a.example", pins: [strange])]
+                        $0.onPinReport = { report in reports.withLockedValue { $0.append(report) } }
+                    })
+            }
+            #expect(reports.withLockedValue { $0.map(\.isRefused) } == [false])
+        }
+
+        @Test func `a set whose day has come refuses only if it is to`() async throws {
+            try await TrustPeer(certificates: try files).run { port in
+                let (url, strange) = ("wss://localhost:\(port)/", try Pin(files.keyPin("stranger")))
+                var set = PinSet("localhost", pins: [strange], expires: CalendarDate("2020-01-01"))
+                try await expectOpen(url, rooted { $0.pins = [set] })
+                set.afterExpiry = .refuse
+                await expectFailure(.pinMismatch, ["expired on 2020-01-01", "update the app"], url, try rooted { $0.pins = [set] })
+            }
+        }
+
+        @Test func `a pinned certificate needs an authority all the same`() async throws {
+            try await TrustPeer(certificates: try files).run { port in
+                var options = TLSOptions(trust: .file(try files.path("stranger.pem")))
+                options.pins = [PinSet("localhost", pins: [try Pin(files.keyPin("leaf"))])]
+                await expectFailure(.unknownAuthority, [], "wss://localhost:\(port)/", options)
+            }
+        }
+
+        // MARK: Client certificates
+
+        @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
+        func `a client certificate is wanted, refused or taken`(version: TLSVersion) async throws {
+            let key = PEMSource.file(try files.path("client.key"))
+            func pem(_ name: String, _ key: PEMSource, _ passphrase: String? = nil) throws -> ClientIdentity {
+                .pem(certificates: .file(try files.path("\(name).pem")), privateKey: key, passphrase: passphrase)
+            }
+            try await TrustPeer(certificates: try files, version: version, wantsClientCertificate: true).run { port in
+                let url = "wss://localhost:\(port)/"
+                let advice = ["give it one in TLSOptions.identity"]
+                await expectFailure(.clientCertificateWanted, advice, url, try rooted(), mayHangUp: true)
+                let strange = try pem("stranger", .file(files.path("stranger.key")))
+                let showing = try rooted { $0.identity = strange }
+                await expectFailure(.clientCertificateRefused, ["client certificate"], url, showing, mayHangUp: true)
+                let bytes = try Array(Data(contentsOf: URL(filePath: files.path("client.p12"))))
+                let taken = try [
+                    pem("client", key), pem("client", .file(files.path("client-locked.key")), "sesame"),
+                    .pkcs12(file: files.path("client.p12"), passphrase: "sesame"), .pkcs12(bytes: bytes, passphrase: "sesame"),
+                ]
+                for identity in taken { try await expectOpen(url, rooted { $0.identity = identity }) }
+            }
+        }
+
+        @Test func `a client certificate that cannot be used is an error of the configuration, without its secrets`() async throws {
+            let certificate = PEMSource.file(try files.path("client.pem"))
+            let key = PEMSource.file(try files.path("root.key"))
+            let locked = PEMSource.file(try files.path("client-locked.key"))
+            let wrong = try [
+                ClientIdentity.pem(certificates: certificate, privateKey: key),
+                .pem(certificates: certificate, privateKey: locked),
+                .pem(certificates: certificate, privateKey: locked, passphrase: "hush"),
+                .pem(certificates: certificate, privateKey: .bytes([1, 2])), .pem(certificates: .bytes([]), privateKey: key),
+                .pkcs12(file: files.path("client.p12"), passphrase: "hush"), .pkcs12(file: files.path("client.p12")),
+                .pkcs12(file: "/nonexistent.p12", passphrase: "hush"), .pkcs12(bytes: [0x30, 0x80], passphrase: "hush"),
+            ]
+            for identity in wrong {
+                await expectFailure(.invalidConfiguration, [], "wss://127.0.0.1:1/", try rooted { $0.identity = identity })
+                var text = "\(identity) \(String(reflecting: identity))"
+                dump(identity, to: &text)
+                #expect(!text.contains("hush") && !text.contains("[1, 2]"))
+            }
+        }
+
+        // MARK: Versions and names
+
+        @Test func `an older version than asked for is not spoken`() async throws {
+            try await TrustPeer(certificates: try files, version: .tlsv12).run { port in
+                let options = try rooted { $0.minimumVersion = .tls13 }
+                await expectFailure(.tls, ["no TLS of version 1.3 or later", "minimumVersion"], "wss://localhost:\(port)/", options)
+            }
+            try await TrustPeer(certificates: try files, version: .tlsv11).run { port in
+                await expectFailure(.tls, ["no TLS of version 1.2 or later"], "wss://localhost:\(port)/", try rooted())
+            }
+        }
+
+        @Test func `the name given is asked for, and is what the certificate must be for`() async throws {
+            let peer = TrustPeer(certificates: try files, identity: "other", chain: "other")
+            try await peer.run { port in
+                let pins = [PinSet("other.example", pins: [try Pin(files.keyPin("other"))])]
+                for host in ["127.0.0.1", "localhost"] {
+                    try await expectOpen(
+                        "wss://\(host):\(port)/",
+                        rooted {
+                            $0.serverName = "other.example"
+                            $0.pins = pins
+                        })
+                }
+                let options = try rooted { $0.serverName = "another.example" }
+                await expectFailure(.wrongHost, ["not for another.example"], "wss://localhost:\(port)/", options)
+            }
+            #expect(peer.seen.withLockedValue { $0.serverName } == "another.example")
+        }
+
+        @Test(arguments: [(["http/1.1"], "http/1.1"), (["acme", "http/1.1"], "acme"), ([], nil)] as [([String], String?)])
+        func `the protocols given are offered, in their order`(offered: [String], agreed: String?) async throws {
+            let peer = TrustPeer(certificates: try files, applicationProtocols: ["acme", "http/1.1"])
+            try await peer.run { port in
+                try await expectOpen("wss://localhost:\(port)/", rooted { $0.applicationProtocols = offered })
+            }
+            #expect(peer.seen.withLockedValue { $0.applicationProtocol } == agreed)
+        }
+
+        // MARK: What cannot be honoured
+
+        @Test func `options that contradict each other, or themselves, are errors`() async throws {
+            let pin = try Pin(files.keyPin("leaf"))
+            let changes: [(String, (inout TLSOptions) -> Void)] = [
+                (
+                    "contradicts pins",
+                    {
+                        $0 = TLSOptions(isInsecure: true)
+                        $0.pins = [PinSet("localhost", pins: [pin])]
+                    }
+                ),
+                ("contradicts trust", { $0.isInsecure = true }),
+                ("has no pins", { $0.pins = [PinSet("localhost", pins: [])] }),
+                ("names no host", { $0.pins = [PinSet(pins: [pin])] }),
+                ("write example.com", { $0.pins = [PinSet("*", pins: [pin])] }),
+                ("application protocol", { $0.applicationProtocols = [""] }),
+                ("application protocol", { $0.applicationProtocols = [String(repeating: "a", count: 256)] }),
+                ("application protocol", { $0.applicationProtocols = ["é"] }),
+                ("no host name", { $0.serverName = "192.0.2.1" }), ("no host name", { $0.serverName = "::1" }),
+                ("no host name", { $0.serverName = "" }), ("no host name", { $0.serverName = "wss://a" }),
+                ("additional roots", { $0.additionalRoots = [.file("/nonexistent.pem")] }),
+            ]
+            for (words, change) in changes {
+                await expectFailure(.invalidConfiguration, [words], "wss://127.0.0.1:1/", try rooted(change))
+            }
+        }
+
+        @Test func `pins for a host that is to be reached without TLS are an error`() async throws {
+            let options = try rooted { $0.pins = [PinSet("**.localhost", pins: [try Pin(files.keyPin("leaf"))])] }
+            await expectFailure(.invalidConfiguration, ["use wss:"], "ws://localhost:1/", options)
+        }
+
+        // MARK: Looking at a chain
+
+        @Test func `a chain is looked at without a request, verified unless told otherwise`() async throws {
+            let peer = TrustPeer(certificates: try files)
+            try await peer.run { port in
+                let url = try WebSocketURL("wss://localhost:\(port)/")
+                let chain = try await ServerChain.of(url, tls: rooted())
+                #expect(chain.map(\.subject) == ["Trust leaf", "Trust between", "Trust root"])
+                #expect(try chain.map(\.publicKeyPin.description) == ["leaf", "between", "root"].map { try files.keyPin($0) })
+                let error = await #expect(throws: WebSocketError.self) { try await ServerChain.of(url, tls: TLSOptions()) }
+                #expect(error?.code == .unknownAuthority)
+                let shown = try await ServerChain.of(url, tls: TLSOptions(), isUnverified: true)
+                #expect(shown.map(\.subject) == ["Trust leaf", "Trust between"])
+            }
+            #expect(peer.seen.withLockedValue { $0.bytes } == 0)
+        }
+    }
+}
