@@ -19,6 +19,8 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
     public var httpStatus: Int? { transport.response?.status }
     /// The header fields, if the server refused the upgrade.
     public var responseHeaders: HeaderFields { transport.response?.headers ?? [:] }
+    /// What the server wants to be shown, if it refused the upgrade with 401.
+    public var challenges: [AuthenticationChallenge] { httpStatus == 401 ? AuthenticationChallenge.all(in: responseHeaders) : [] }
     /// The first bytes of the body, if the server refused the upgrade; see ``WebSocketLimits/refusalBody``.
     public var body: [UInt8] { transport.body }
     /// Both close codes and who closed first, if the connection had been open.

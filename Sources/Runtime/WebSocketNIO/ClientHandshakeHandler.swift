@@ -98,7 +98,7 @@ final class ClientHandshakeHandler: ChannelInboundHandler, RemovableChannelHandl
         do {
             let socket = try WebSocketChannel.install(
                 on: context.channel, agreement: agreement, settings: options.connection, position: .after(self),
-                isPlain: !options.url.isSecure, inline: options.inline?())
+                isPlain: options.isPlain, inline: options.inline?())
             opened.succeed(socket)
             if rest.readableBytes > 0 { context.fireChannelRead(NIOAny(rest)) }
             context.fireChannelReadComplete()

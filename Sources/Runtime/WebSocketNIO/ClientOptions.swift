@@ -1,3 +1,5 @@
+package import NIOCore
+package import NIOPosix
 package import WebSocketCore
 package import WebSocketRuntime
 
@@ -11,6 +13,16 @@ package struct ClientOptions: Sendable {
     package var connectTimeout: Duration = .seconds(10)
     package var handshakeTimeout: Duration = .seconds(10)
     package var tls = TLSOptions()
+    /// Who opens the TCP connection for us; nil: nobody.
+    package var proxy: Proxy?
+    /// How a proxy is checked that speaks TLS.
+    package var proxyTLS = TLSOptions()
+    /// Whether, and how far, redirects are followed.
+    package var redirects = RedirectPolicy.never
+    /// The subprotocols offered where a redirect has left the origin: none that is a secret.
+    package var publicSubprotocols: [String] = []
+    /// Finds the addresses of hosts; nil: the system does.
+    package var resolver: (@Sendable (any EventLoop) -> any Resolver & Sendable)?
     package var connection = ConnectionSettings(role: .client)
     /// Makes who gets the messages on the event loop, once the connection is open; nil: tasks take them.
     package var inline: (@Sendable () -> any InlineHandler)?

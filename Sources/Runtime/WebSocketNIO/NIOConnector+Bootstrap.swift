@@ -16,7 +16,7 @@ extension NIOConnector {
         static var defaultGroup: any EventLoopGroup { NIOTSEventLoopGroup.singleton }
 
         /// Whether the system does TLS; it is asked for nothing but the defaults.
-        static func isSystemTLS(_ options: ClientOptions) -> Bool { options.tls.features.isEmpty }
+        static func isSystemTLS(_ options: ClientOptions) -> Bool { options.tls.features.isEmpty && options.proxy == nil }
 
         static func open(_ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer) -> EventLoopFuture<
             any Channel
@@ -36,7 +36,10 @@ extension NIOConnector {
                 sec_protocol_options_add_tls_application_protocol(tls.securityProtocolOptions, "http/1.1")
                 configured = configured.tlsOptions(tls)
             }
-            return configured.connect(host: options.url.host, port: options.url.port)
+            return switch options.destination {
+            case .host(let host, let port): configured.connect(host: host, port: port)
+            case .socket(let path): configured.connect(unixDomainSocketPath: path)
+            }
         }
     #else
         static var defaultGroup: any EventLoopGroup { MultiThreadedEventLoopGroup.singleton }
@@ -54,11 +57,16 @@ extension NIOConnector {
     private static func openPosix(
         _ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer
     ) -> EventLoopFuture<any Channel> {
-        ClientBootstrap(group: group)
+        let loop = group.next()
+        let bootstrap = ClientBootstrap(group: loop)
             .connectTimeout(TimeAmount(options.connectTimeout))
+            .resolver(options.resolver?(loop))
             .channelOption(.autoRead, value: false)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer(initializer)
-            .connect(host: options.url.host, port: options.url.port)
+        return switch options.destination {
+        case .host(let host, let port): bootstrap.connect(host: host, port: port)
+        case .socket(let path): bootstrap.connect(unixDomainSocketPath: path)
+        }
     }
 }

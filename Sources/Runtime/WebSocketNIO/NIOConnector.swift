@@ -22,9 +22,11 @@ package enum NIOConnector {
         if !options.url.isSecure { try options.tls.checkPlain(host: options.url.host) }
         let isOwnTLS = options.url.isSecure && !isSystemTLS(options)
         let tls = isOwnTLS ? try ClientTLS(options.tls, host: options.url.host, place: "\(options.url)") : nil
+        let stage = try options.proxy.map { proxy throws(TransportError) in try ProxyStage(proxy, options) }
         let opened = group.next().makePromise(of: WebSocketChannel.self)
         open(options, on: group) { channel in
             channel.eventLoop.makeCompletedFuture {
+                try stage?.add(to: channel.pipeline.syncOperations, opened)
                 try tls?.install(on: channel.pipeline.syncOperations)
                 try channel.pipeline.syncOperations.addHandler(ClientHandshakeHandler(handshake, options: options, opened: opened))
             }
@@ -33,7 +35,7 @@ package enum NIOConnector {
             switch result {
             // The attempt may have been given up meanwhile: then nobody waits for this channel.
             case .success(let channel): opened.futureResult.whenFailure { _ in channel.close(promise: nil) }
-            case .failure(let error): opened.fail(TransportError(connecting: error, to: options.url))
+            case .failure(let error): opened.fail(stage?.failure(connecting: error) ?? TransportError(connecting: error, to: options.url))
             }
         }
         do {

@@ -11,6 +11,8 @@ public struct TransportError: Error, Sendable {
         public static let unresolved = Code(description: "unresolved")
         /// No connection could be made: refused, no route, network down.
         public static let unreachable = Code(description: "unreachable")
+        /// The proxy did not open the way; `underlying` is the ``ProxyFailure``, `response` the answer of an HTTP proxy.
+        public static let proxyFailed = Code(description: "proxyFailed")
         /// A deadline passed while connecting or shaking hands.
         public static let timedOut = Code(description: "timedOut")
         /// TLS failed: an unknown authority, a wrong host, an expired certificate, no common version.

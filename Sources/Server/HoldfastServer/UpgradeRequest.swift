@@ -16,8 +16,8 @@ public struct UpgradeRequest: Sendable {
         self.peer = peer
     }
 
-    /// The client's address and port, such as `127.0.0.1:51280`, if known.
-    public var remoteAddress: String? { peer?.endpoint }
+    /// The client's address and port, such as `127.0.0.1:51280`, if known; a client of a Unix domain socket has none.
+    public var remoteAddress: String? { peer.map(\.endpoint).flatMap { $0.isEmpty ? nil : $0 } }
 
     /// The path, without the query.
     public var path: String { head.path }

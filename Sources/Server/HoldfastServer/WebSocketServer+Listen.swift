@@ -13,6 +13,7 @@ extension WebSocketServer {
         let places = Dictionary(
             uniqueKeysWithValues: arrivals.map { ($0.id, (arrivals: $0, onOpen: counted(meters, welcome(channels, $0)))) })
         do {
+            let isTCP = configuration.unixSocket == nil
             return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -25,16 +26,16 @@ extension WebSocketServer {
                         }
                         // At once, and not as options of the bootstrap: those take a future each.
                         try channel.syncOptions?.setOption(.autoRead, value: false)
-                        try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1)
+                        if isTCP { try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1) }
                         if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                         let options = welcome == .open ? open : full
                         let handler = ServerHandshakeHandler(options, at: place.arrivals, onOpen: place.onOpen)
                         try channel.pipeline.syncOperations.addHandler(handler)
                     }
                 }
-                .bind(host: configuration.host, port: configuration.port).get()
+                .bind(to: configuration).get()
         } catch {
-            let place = "\(configuration.host):\(configuration.port)"
+            let place = configuration.unixSocket ?? "\(configuration.host):\(configuration.port)"
             throw WebSocketError(TransportError(.unreachable, "cannot listen on \(place): \(error)", underlying: error))
         }
     }

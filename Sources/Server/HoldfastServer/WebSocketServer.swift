@@ -1,3 +1,4 @@
+import Foundation
 public import Holdfast
 public import ServiceLifecycle
 import Metrics
@@ -85,11 +86,16 @@ public struct WebSocketServer: Service {
         let arrivals = MultiThreadedEventLoopGroup.singleton.makeIterator().map { Arrivals(on: $0) }
         let meters = ServerMeters(configuration.metrics ?? MetricsSystem.factory)
         let listener = try await listen(channels, arrivals, meters)
-        guard let address = listener.localAddress, let host = address.ipAddress, let port = address.port else {
+        defer { if let path = configuration.unixSocket { unlink(path) } }
+        let server: RunningServer
+        if let path = configuration.unixSocket {
+            server = RunningServer(host: "localhost", port: 0, socketPath: path, isSecure: configuration.tls != nil, channels: channels)
+        } else if let address = listener.localAddress, let host = address.ipAddress, let port = address.port {
+            server = RunningServer(host: host, port: port, socketPath: nil, isSecure: configuration.tls != nil, channels: channels)
+        } else {
             try await listener.close()
             throw WebSocketError(TransportError(.invalidConfiguration, "the server has no address"))
         }
-        let server = RunningServer(host: host, port: port, isSecure: configuration.tls != nil, channels: channels)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await serve(arrivals, channels) }
             if let meters {

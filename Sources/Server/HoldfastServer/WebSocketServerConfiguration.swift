@@ -7,6 +7,11 @@ public struct WebSocketServerConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port to listen on; 0: any free one, see ``RunningServer/port``.
     public var port = 0
+    /// The path of a Unix domain socket to listen on instead, at most 103 bytes; nil: none.
+    ///
+    /// A socket that an earlier server left there is replaced; any other file is an error. It is removed when the server ends. Who may
+    /// connect is up to the permissions of its folder.
+    public var unixSocket: String?
     /// The certificate and key for `wss`; nil: `ws`.
     public var tls: ServerTLSOptions?
     /// How to compress messages (RFC 7692), if the client offers it; nil: not at all.

@@ -21,7 +21,7 @@ extension ConnectionSettings {
 }
 
 extension ClientOptions {
-    /// Throws `invalidURL`.
+    /// Throws `invalidURL`, or `invalidConfiguration` for a proxy that cannot be used.
     init(_ url: String, _ configuration: WebSocketConfiguration) throws(WebSocketError) {
         do throws(URLProblem) {
             self.init(url: try WebSocketURL(url))
@@ -35,6 +35,8 @@ extension ClientOptions {
         connectTimeout = configuration.timeouts.connect
         handshakeTimeout = configuration.timeouts.handshake
         tls = configuration.tls
+        (proxy, proxyTLS) = (try configuration.proxy.proxy(for: self.url), configuration.proxyTLS)
+        (redirects, publicSubprotocols) = (configuration.redirects, configuration.publicSubprotocols ?? subprotocols)
         connection = ConnectionSettings(
             role: .client, limits: configuration.limits, timeouts: configuration.timeouts, compression: configuration.compression,
             delivery: configuration.delivery)

@@ -21,6 +21,17 @@ public struct WebSocketConfiguration: Sendable {
     public var pingMessage: PingMessage?
     /// How a `wss` server is checked.
     public var tls = TLSOptions()
+    /// Who opens the TCP connection on our behalf; by default nobody.
+    public var proxy = ProxyChoice.direct
+    /// How a proxy is checked that speaks TLS (``Proxy/Kind/https``).
+    public var proxyTLS = TLSOptions()
+    /// Whether the server may send us elsewhere, and how far; by default not at all.
+    ///
+    /// Where a redirect leaves the origin (scheme, host and port), none of ``headers`` goes along but `Origin`, `User-Agent` and
+    /// `Accept-Language`, and no credential of a `WebSocket`.
+    public var redirects = RedirectPolicy.never
+    /// The subprotocols for another origin, if one of those offered is a secret.
+    var publicSubprotocols: [String]?
     /// Whether messages are handed over whole, or in pieces as they arrive.
     ///
     /// In pieces, for one consumer at a time: two would take each other's.

@@ -1,8 +1,8 @@
 /// How long one connection waits for what.
 public struct WebSocketTimeouts: Hashable, Sendable {
-    /// For the name to resolve and TCP to connect.
+    /// For the name to resolve and TCP to connect, to the proxy if there is one.
     public var connect: Duration = .seconds(10)
-    /// For TLS and the upgrade, from the TCP connection on.
+    /// For TLS and the upgrade, from the TCP connection on; before that, a proxy has the same time to open the way.
     public var handshake: Duration = .seconds(10)
     /// For the peer to answer our close frame.
     public var close: Duration = .seconds(10)

@@ -22,7 +22,7 @@ public struct InlineConnection: Sendable {
         var options = try ClientOptions(url, configuration)
         options.inline = inline
         do throws(TransportError) {
-            return InlineConnection(channel: try await NIOConnector.connect(options))
+            return InlineConnection(channel: try await NIOConnector.connectFollowing(options))
         } catch {
             throw WebSocketError(error)
         }

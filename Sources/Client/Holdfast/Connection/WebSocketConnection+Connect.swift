@@ -17,7 +17,7 @@ extension WebSocketConnection {
     ) async throws(WebSocketError) -> WebSocketConnection {
         let options = try ClientOptions(url, configuration)
         return try await WebSocketError.wrap { () async throws(TransportError) in
-            WebSocketConnection(try await NIOConnector.connect(options), pingTimeout: configuration.timeouts.ping)
+            WebSocketConnection(try await NIOConnector.connectFollowing(options), pingTimeout: configuration.timeouts.ping)
         }
     }
 

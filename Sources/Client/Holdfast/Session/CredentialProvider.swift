@@ -16,4 +16,12 @@ public struct CredentialProvider: Sendable {
 
     /// A provider of bearer tokens: `Authorization: Bearer …`.
     public static func bearer(_ fetch: @escaping Fetch) -> CredentialProvider { CredentialProvider(.bearer, fetch) }
+
+    /// A provider of a name, which has no colon, and a password: `Authorization: Basic …`.
+    public static func basic(_ fetch: @escaping @Sendable () async throws -> (user: String, password: String)) -> CredentialProvider {
+        CredentialProvider(.basic) {
+            let login = try await fetch()
+            return Credential("\(login.user):\(login.password)")
+        }
+    }
 }

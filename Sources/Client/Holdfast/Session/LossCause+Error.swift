@@ -19,6 +19,8 @@ extension LossCause {
             case .stalled: .stalled
             case .timedOut: .timedOut
             case .unresolved: .unresolved
+            // What the proxy could not reach is as if we could not; what it does not want, it will not want again.
+            case .proxyFailed: (error.underlying as? ProxyFailure)?.kind == .serverUnreachable ? .unreachable : .invalidConfiguration
             case .unreachable: .unreachable
             case _ where TransportError.Code.trustFailures.contains(error.code): .tls
             case .invalidHandshake: .invalidHandshake

@@ -2,6 +2,8 @@
 public enum CredentialPlacement: Hashable, Sendable {
     /// `Authorization: Bearer SECRET` (RFC 6750 §2.1).
     case bearer
+    /// `Authorization: Basic …` (RFC 7617 §2): the secret is a name, a colon and a password, as they are.
+    case basic
     /// A header field of this name with nothing but the secret in it, such as `X-Api-Key`.
     case header(String)
     /// An item of the URL's query, percent-encoded; servers tend to log it, so prefer a header where there is a choice.
@@ -20,6 +22,11 @@ public enum CredentialPlacement: Hashable, Sendable {
     ) throws(HandshakeFailure) {
         switch self {
         case .bearer: headers["Authorization"] = "Bearer \(try visible(secret))"
+        case .basic:
+            guard secret.utf8.contains(UInt8(ascii: ":")), secret.utf8.allSatisfy({ $0 >= HeaderSyntax.space && $0 != 0x7F }) else {
+                throw .unfit(.invalidHeader, "a name and a password with a colon between them")
+            }
+            headers["Authorization"] = "Basic \(Base64.encode(Array(secret.utf8)))"
         case .header(let name): headers[name] = try visible(secret)
         case .query(let name):
             url += "\(url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(Self.encoded(name))=\(Self.encoded(secret))"

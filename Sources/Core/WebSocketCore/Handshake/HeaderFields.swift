@@ -86,6 +86,13 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
 
     private static let reserved: Set = ["upgrade", "connection", "content-length", "transfer-encoding"]
 
+    /// Only the fields whose names, in lower case, are among these.
+    package func keeping(_ names: Set<String>) -> HeaderFields {
+        var kept = self
+        kept.fields.removeAll { !names.contains(HeaderSyntax.lowercased($0.name)) }
+        return kept
+    }
+
     /// Makes room for that many more fields.
     mutating func reserveCapacity(_ count: Int) { fields.reserveCapacity(count) }
 

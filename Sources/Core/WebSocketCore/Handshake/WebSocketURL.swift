@@ -1,6 +1,9 @@
 /// The URL of a WebSocket: `ws://host:port/path?query` or `wss://…` (RFC 6455 §3).
 ///
 /// Nothing is percent-encoded or decoded: what may not stand in a URL is refused.
+///
+/// `ws+unix:/run/app.sock:/path?query` is a Unix domain socket, as in Node's `ws`: after the colon comes what would follow the host;
+/// without it, the target is `/`. In the socket's path alone `%XX` is decoded, so that it may have colons and spaces.
 public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible {
     /// Whether the scheme is `wss`.
     public let isSecure: Bool
@@ -10,6 +13,8 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible {
     public let port: Int
     /// The path and the query, at least `/`: what stands in the request line.
     public let target: String
+    /// Where the Unix domain socket is, whose `host` is then `localhost`; nil: the server is reached by TCP.
+    public let socketPath: String?
 
     /// Reads a URL, or says what is wrong with it.
     public init(_ string: String) throws(URLProblem) {
@@ -17,6 +22,12 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible {
             if string.isEmpty { throw .missingScheme }
             throw URLProblem(.invalidCharacter, "a URL has no spaces and only ASCII; percent-encode other characters")
         }
+        if let (isSecure, place) = Self.unixPlace(of: string) {
+            (self.isSecure, host, port) = (isSecure, "localhost", isSecure ? 443 : 80)
+            (socketPath, target) = try Self.socketAndTarget(place)
+            return
+        }
+        socketPath = nil
         guard let separator = string.firstRange(of: "://") else { throw .missingScheme }
         let scheme = HeaderSyntax.lowercased(string[..<separator.lowerBound])
         guard !scheme.isEmpty, scheme.allSatisfy({ $0.isLetter || $0.isNumber || "+-.".contains($0) }) else { throw .missingScheme }
@@ -49,9 +60,12 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible {
         return origin + path + (path.endIndex == target.endIndex ? "" : "?…")
     }
 
-    private var origin: String { "\(isSecure ? "wss" : "ws")://\(hostHeader)" }
+    var origin: String {
+        let scheme = isSecure ? "wss" : "ws"
+        return socketPath.map { "\(scheme)+unix:\(PercentEncoding.encode(path: $0)):" } ?? "\(scheme)://\(hostHeader)"
+    }
 
-    private static func hostAndPort(_ authority: Substring, defaultPort: Int) throws(URLProblem) -> (host: String, port: Int) {
+    static func hostAndPort(_ authority: Substring, defaultPort: Int) throws(URLProblem) -> (host: String, port: Int) {
         guard !authority.contains("@") else {
             throw URLProblem(.userInfo, "a WebSocket URL has no user name or password; send an Authorization header instead")
         }

@@ -17,7 +17,7 @@ struct ConnectCommand: AsyncParsableCommand {
             \(Outcome.table)
             """)
 
-    @Argument(help: ArgumentHelp("ws://host:port/path or wss://…", valueName: "url"), transform: URLArgument.parse)
+    @Argument(help: ArgumentHelp("ws://host:port/path, wss://… or ws+unix:/socket:/path", valueName: "url"), transform: URLArgument.parse)
     var url: WebSocketURL
 
     @OptionGroup(title: "Connection") var connection: ConnectionOptions

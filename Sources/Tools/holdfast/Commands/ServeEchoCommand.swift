@@ -18,6 +18,9 @@ struct ServeEchoCommand: AsyncParsableCommand {
     @Option(name: [.short, .long], help: "The port to listen on; 0 for any free one.")
     var port = 9001
 
+    @Option(help: ArgumentHelp("Listen on this Unix domain socket instead of a port.", valueName: "path"))
+    var unix: String?
+
     @Option(help: ArgumentHelp("Speak wss: the certificate chain, as a PEM file.", valueName: "file"))
     var tlsCert: String?
 
@@ -93,7 +96,7 @@ struct ServeEchoCommand: AsyncParsableCommand {
 
     private func configuration(_ certificate: SelfSignedCertificate?) -> WebSocketServerConfiguration {
         var configuration = WebSocketServerConfiguration()
-        (configuration.host, configuration.port) = (host, port)
+        (configuration.host, configuration.port, configuration.unixSocket) = (host, port, unix)
         if let certificateFile = certificate?.certificateFile ?? tlsCert, let keyFile = certificate?.keyFile ?? tlsKey {
             configuration.tls = ServerTLSOptions(certificateChainFile: certificateFile, privateKeyFile: keyFile)
         }

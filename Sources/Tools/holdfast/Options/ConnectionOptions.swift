@@ -26,6 +26,8 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(help: "Take any certificate for any host. Anyone on the way can then read and change everything.")
     var insecure = false
 
+    @OptionGroup var way: WayOptions
+
     @Flag(help: "Do not offer permessage-deflate.")
     var noCompression = false
 
@@ -66,6 +68,7 @@ struct ConnectionOptions: ParsableArguments {
         configuration.subprotocols = subprotocol
         if noCompression { configuration.compression = nil }
         if let maxMessage { configuration.limits.message = maxMessage.bytes }
+        way.apply(to: &configuration, environment: environment)
         configuration.tls = TLSOptions(trust: ca.map { .file($0) } ?? .system, isInsecure: insecure)
         return configuration
     }

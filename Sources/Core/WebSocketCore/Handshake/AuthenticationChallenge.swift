@@ -1,0 +1,102 @@
+/// What a server wants to be shown, from a `WWW-Authenticate` field (RFC 9110 §11.6.1).
+public struct AuthenticationChallenge: Hashable, Sendable {
+    /// The scheme in lower case, such as `basic` or `bearer`.
+    public let scheme: String
+    /// The parameters by their names in lower case, such as `realm`, `scope` and `error`; the first counts of those that repeat.
+    public let parameters: [String: String]
+
+    /// For what the server guards, in its own words.
+    public var realm: String? { parameters["realm"] }
+
+    /// The challenges of an answer, in order; a field that cannot be read ends where that begins.
+    public static func all(in headers: HeaderFields) -> [AuthenticationChallenge] {
+        headers.values("WWW-Authenticate").flatMap { field in
+            var reader = ChallengeReader(field)
+            return reader.challenges()
+        }
+    }
+}
+
+/// Reads one field: challenges and their parameters are separated alike, by commas.
+private struct ChallengeReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ field: String) { rest = Array(field.utf8)[...] }
+
+    mutating func challenges() -> [AuthenticationChallenge] {
+        var challenges: [AuthenticationChallenge] = []
+        skipSeparators()
+        while let scheme = token() {
+            skipBlanks()
+            var parameters: [String: String] = [:]
+            if !takeToken68() {
+                while let (name, value) = parameter() {
+                    if parameters[name] == nil { parameters[name] = value }
+                    skipSeparators()
+                }
+            }
+            challenges.append(AuthenticationChallenge(scheme: scheme, parameters: parameters))
+            skipSeparators()
+        }
+        return challenges
+    }
+
+    /// A name, `=`, and a token or a quoted string; nothing is taken if another challenge begins here.
+    private mutating func parameter() -> (name: String, value: String)? {
+        let start = rest
+        if let name = token() {
+            skipBlanks()
+            if take(UInt8(ascii: "=")) {
+                skipBlanks()
+                if let value = quotedString() ?? token(lowercased: false) { return (name, value) }
+            }
+        }
+        rest = start
+        return nil
+    }
+
+    private mutating func token(lowercased: Bool = true) -> String? {
+        let bytes = rest.prefix(while: HeaderSyntax.isTokenByte)
+        guard !bytes.isEmpty else { return nil }
+        rest = rest[bytes.endIndex...]
+        let text = String(decoding: bytes, as: UTF8.self)
+        return lowercased ? HeaderSyntax.lowercased(text) : text
+    }
+
+    /// A single value without a name, as `Negotiate` has it; it tells nothing here.
+    private mutating func takeToken68() -> Bool {
+        let bytes = rest.prefix { HeaderSyntax.isTokenByte($0) || $0 == UInt8(ascii: "/") }
+        let after = rest[bytes.endIndex...].drop { $0 == UInt8(ascii: "=") }
+        guard !bytes.isEmpty, after.drop(while: HeaderSyntax.isBlank).first.map({ $0 == UInt8(ascii: ",") }) ?? true else { return false }
+        rest = after
+        return true
+    }
+
+    private mutating func quotedString() -> String? {
+        guard rest.first == UInt8(ascii: "\"") else { return nil }
+        var (left, bytes) = (rest.dropFirst(), [UInt8]())
+        while let byte = left.popFirst() {
+            if byte == UInt8(ascii: "\"") {
+                rest = left
+                return String(decoding: bytes, as: UTF8.self)
+            }
+            guard byte == UInt8(ascii: "\\") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let escaped = left.popFirst() else { return nil }
+            bytes.append(escaped)
+        }
+        return nil
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard rest.first == byte else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    private mutating func skipBlanks() { rest = rest.drop(while: HeaderSyntax.isBlank) }
+
+    private mutating func skipSeparators() { rest = rest.drop { HeaderSyntax.isBlank($0) || $0 == UInt8(ascii: ",") } }
+}

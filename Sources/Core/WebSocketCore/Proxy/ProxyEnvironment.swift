@@ -1,0 +1,102 @@
+/// The proxies that environment variables name: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+///
+/// No standard says what they mean; these are the rules that curl, Go and Python agree on, with the stricter one where they do not.
+///
+/// - `wss` takes `https_proxy`, `ws` takes `http_proxy`; without it, both take `all_proxy`. An empty one counts as none at all.
+/// - Each may be written in lower or upper case; lower case wins. `HTTP_PROXY` in upper case is not looked at where `REQUEST_METHOD` is
+///   set: in a CGI program, anyone who sends a `Proxy` field chooses it.
+/// - `no_proxy` is a list, separated by commas or spaces, of servers that are reached directly: `*` for all; `example.com` for it and all
+///   names that end in `.example.com`; `.example.com` for the latter only; an address, `10.0.0.0/8`, `fd00::/8`; each but the `*` and the
+///   networks with `:port`, if it is meant for that port alone.
+/// - A Unix domain socket is always reached directly. Names are never resolved to compare them.
+public struct ProxyEnvironment: Hashable, Sendable {
+    private let http: Variable?
+    private let https: Variable?
+    private let all: Variable?
+    private let exceptions: [ProxyException]
+
+    private struct Variable: Hashable {
+        let name: String, value: String
+    }
+
+    /// Takes from an environment what concerns proxies.
+    public init(_ environment: [String: String]) {
+        func variable(_ name: String, hasUpperCase: Bool = true) -> Variable? {
+            for name in hasUpperCase ? [name, name.uppercased()] : [name] {
+                if let value = environment[name] { return value.isEmpty ? nil : Variable(name: name, value: value) }
+            }
+            return nil
+        }
+        http = variable("http_proxy", hasUpperCase: environment["REQUEST_METHOD"] == nil)
+        (https, all) = (variable("https_proxy"), variable("all_proxy"))
+        exceptions = (variable("no_proxy")?.value ?? "").split { $0 == "," || $0 == " " || $0 == "\t" }.map(ProxyException.init)
+    }
+
+    /// The proxy for a URL; nil: none.
+    ///
+    /// - Throws: What is wrong with the variable that applies, beginning with its name; holds no password.
+    public func proxy(for url: WebSocketURL) throws(URLProblem) -> Proxy? {
+        guard url.socketPath == nil, let variable = (url.isSecure ? https : http) ?? all, !isException(url) else { return nil }
+        do throws(URLProblem) {
+            return try Proxy(variable.value)
+        } catch {
+            throw URLProblem(error.code, "\(variable.name): \(error.description)")
+        }
+    }
+
+    private func isException(_ url: WebSocketURL) -> Bool {
+        let address = IPAddress(url.host)
+        return exceptions.contains { $0.covers(url.host, address, port: url.port) }
+    }
+}
+
+/// One entry of `NO_PROXY`.
+enum ProxyException: Hashable, Sendable {
+    case everything
+    case name(String, port: Int?, isSuffixOnly: Bool)
+    case address(IPAddress, port: Int?)
+    case network(IPAddress, length: Int)
+
+    init(_ entry: Substring) {
+        if entry == "*" {
+            self = .everything
+            return
+        }
+        if let slash = entry.firstIndex(of: "/"), let address = IPAddress(entry[..<slash].trimmingBrackets),
+            let length = Int(entry[entry.index(after: slash)...]), 0...(address.bytes.count * 8) ~= length
+        {
+            self = .network(address, length: length)
+            return
+        }
+        if let address = IPAddress(entry.trimmingBrackets) {
+            self = .address(address, port: nil)
+            return
+        }
+        var (host, port) = (entry, Int?.none)
+        if let colon = entry.lastIndex(of: ":"), let number = Int(entry[entry.index(after: colon)...]) {
+            (host, port) = (entry[..<colon], number)
+        }
+        if let address = IPAddress(host.trimmingBrackets) {
+            self = .address(address, port: port)
+            return
+        }
+        if host.hasPrefix("*.") { host = host.dropFirst() }
+        self = .name(HeaderSyntax.lowercased(host.drop { $0 == "." }), port: port, isSuffixOnly: host.hasPrefix("."))
+    }
+
+    func covers(_ host: String, _ address: IPAddress?, port: Int) -> Bool {
+        switch self {
+        case .everything: return true
+        case .address(let other, let only): return other == address && (only ?? port) == port
+        case .network(let network, let length): return address.map { network.shares(length, with: $0) } ?? false
+        case .name(let name, let only, let isSuffixOnly):
+            guard !name.isEmpty, (only ?? port) == port, address == nil else { return false }
+            let host = host.hasSuffix(".") ? host.dropLast() : host[...]
+            return host.hasSuffix(".\(name)") || !isSuffixOnly && host == name
+        }
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingBrackets: Substring { hasPrefix("[") && hasSuffix("]") ? dropFirst().dropLast() : self }
+}

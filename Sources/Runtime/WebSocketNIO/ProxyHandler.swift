@@ -1,0 +1,107 @@
+import NIOCore
+import NIOSSL
+import WebSocketCore
+import WebSocketRuntime
+
+/// Asks a proxy for the way to the server, and lets the handlers behind it believe that the connection begins when it is open.
+final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let stage: ProxyStage
+    private var negotiation: ProxyNegotiation
+    private let opened: EventLoopPromise<WebSocketChannel>
+    private var deadline: Scheduled<Void>?
+    private var isDone = false
+
+    init(_ stage: ProxyStage, _ negotiation: ProxyNegotiation, opened: EventLoopPromise<WebSocketChannel>) {
+        (self.stage, self.negotiation, self.opened) = (stage, negotiation, opened)
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let timeout = stage.options.handshakeTimeout
+        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { [weak self] in
+            guard let self else { return }
+            end(context, with: TransportError(.timedOut, "the proxy \(stage.proxy) did not open the way within \(timeout)"))
+        }
+        send(negotiation.opening, context)
+        context.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isDone else { return context.fireChannelRead(data) }
+        var buffer = unwrapInboundIn(data)
+        do throws(ProxyFailure) {
+            while !isDone {
+                switch try buffer.readStep(&negotiation) {
+                case .more: return
+                case .send(let bytes): send(bytes, context)
+                case .established: open(buffer, context)
+                }
+            }
+        } catch {
+            let place = "the proxy \(stage.proxy) did not open the way to \(stage.options.url)"
+            var failure = TransportError(.proxyFailed, "\(place): \(error)", underlying: error)
+            failure.response = error.response
+            end(context, with: failure)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if isDone { context.fireChannelReadComplete() } else { context.read() }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end(context, with: TransportError(.lost, "the proxy \(stage.proxy) hung up before the way was open"))
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !isDone else { return context.fireErrorCaught(error) }
+        let proxy = stage.proxy
+        switch error {
+        case NIOSSLError.uncleanShutdown, NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])):
+            end(context, with: TransportError(.lost, "the proxy \(proxy) hung up before the way was open", underlying: error))
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            end(context, with: TransportError(.tls, "TLS with the proxy \(proxy) failed: \(error)", underlying: error))
+        default:
+            let words = TransportError.words(error)
+            end(context, with: TransportError(.lost, "the link to the proxy \(proxy) failed: \(words)", underlying: error))
+        }
+    }
+
+    private func send(_ bytes: [UInt8], _ context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
+    }
+
+    private func open(_ rest: ByteBuffer, _ context: ChannelHandlerContext) {
+        isDone = true
+        deadline?.cancel()
+        context.fireChannelActive()
+        if rest.readableBytes > 0 {
+            context.fireChannelRead(NIOAny(rest))
+            context.fireChannelReadComplete()
+        }
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
+    private func end(_ context: ChannelHandlerContext, with error: TransportError) {
+        guard !isDone else { return }
+        isDone = true
+        deadline?.cancel()
+        opened.fail(error)
+        context.close(promise: nil)
+    }
+}
+
+extension ByteBuffer {
+    /// Reads on in what a proxy says, past what was used.
+    fileprivate mutating func readStep(_ negotiation: inout ProxyNegotiation) throws(ProxyFailure) -> ProxyNegotiation.Step {
+        let result = readWithUnsafeReadableBytes { bytes in
+            var rest = bytes
+            let result = Result { () throws(ProxyFailure) in try negotiation.receive(&rest) }
+            return (bytes.count - rest.count, result)
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,102 @@
+import Holdfast
+import HoldfastServer
+import ScriptedPeers
+import Testing
+
+/// What a proxy may say, and what the app learns; real proxies are in Interop/proxies.
+@Suite struct WaysProxyTests {
+    /// Connects to `target` through a proxy that plays `script`.
+    private func connect(
+        _ target: String = "ws://server.example:81/feed", through kind: String = "http",
+        handshake: Duration = .seconds(60),
+        _ script: @escaping @Sendable (ScriptedPeer) async throws -> Void,
+        _ body: (Result<WebSocketConnection, WebSocketError>) async throws -> Void
+    ) async throws {
+        try await withScriptedServer(script) { url in
+            let place = try WebSocketURL(url)
+            var configuration = WebSocketConfiguration()
+            configuration.proxy = .through(try Proxy("\(kind)://me:s3cr3t@\(place.host):\(place.port)"))
+            configuration.timeouts.handshake = handshake
+            let result: Result<WebSocketConnection, WebSocketError>
+            do throws(WebSocketError) {
+                result = .success(try await WebSocketConnection.connect(to: target, configuration: configuration))
+            } catch {
+                #expect(!error.description.contains("s3cr3t"))
+                result = .failure(error)
+            }
+            try await body(result)
+            if case .success(let connection) = result { connection.abort() }
+        }
+    }
+
+    @Test func `a proxy is asked for the way, and the server behind it for the upgrade`() async throws {
+        try await connect { peer in
+            let request = try await peer.readRequest()
+            #expect((request.method, request.target) == ("CONNECT", "server.example:81"))
+            #expect(request.headers["Proxy-Authorization"] == "Basic bWU6czNjcjN0")
+            try await peer.send("HTTP/1.1 200 OK\r\n\r\n")
+            let upgrade = try await peer.acceptUpgrade(then: WireFrame.text("through").bytes(to: .client))
+            #expect(upgrade.headers["Host"] == "server.example:81")
+            #expect(upgrade.headers["Proxy-Authorization"] == nil)
+            _ = await peer.readToEnd()
+        } _: { result in
+            try await result.get().expect(.text("through"))
+        }
+    }
+
+    @Test func `SOCKS opens the way as well`() async throws {
+        try await connect(through: "socks5") { peer in
+            #expect(try await peer.read(4) == [5, 2, 0, 2])
+            try await peer.send([5, 0])
+            _ = try await peer.read(4 + 1 + "server.example".utf8.count + 2)
+            try await peer.sendByteByByte([5, 0, 0, 1, 0, 0, 0, 0, 0, 0])
+            try await peer.acceptUpgrade(then: WireFrame.text("through").bytes(to: .client))
+            _ = await peer.readToEnd()
+        } _: { result in
+            try await result.get().expect(.text("through"))
+        }
+    }
+
+    @Test(arguments: [(407, false), (403, false), (502, true), (503, true)])
+    func `a refusal of the proxy's is told as such, and retried if it may pass`(status: Int, isRetryable: Bool) async throws {
+        try await connect { peer in
+            _ = try await peer.readRequest()
+            try await peer.send("HTTP/1.1 \(status) No\r\n\r\n")
+        } _: { result in
+            let error = #expect(throws: WebSocketError.self) { try result.get() }
+            #expect((error?.code, error?.httpStatus, error?.isRetryable) == (.proxyFailed, status, isRetryable))
+            #expect(error?.description.contains("the proxy http://127.0.0.1:") == true)
+        }
+    }
+
+    @Test func `a proxy that says nothing, or hangs up`() async throws {
+        try await connect(handshake: .milliseconds(50)) { peer in
+            _ = await peer.readToEnd()
+        } _: { result in
+            #expect(#expect(throws: WebSocketError.self) { try result.get() }?.code == .timedOut)
+        }
+        try await connect {
+            _ = try await $0.readRequest()
+        } _: { result in
+            let error = #expect(throws: WebSocketError.self) { try result.get() }
+            #expect((error?.code, error?.isRetryable) == (.lost, true))
+        }
+    }
+
+    @Test func `a proxy that cannot be connected to`() async throws {
+        let configuration = WebSocketConfiguration.with { $0.proxy = .environment(ProxyEnvironment(["ALL_PROXY": "127.0.0.1:1"])) }
+        let error = await #expect(throws: WebSocketError.self) {
+            try await WebSocketConnection.connect(to: "ws://server.example/", configuration: configuration)
+        }
+        #expect(error?.description == "could not connect to the proxy http://127.0.0.1:1: connection refused; may be retried")
+    }
+
+    @Test func `a variable of the environment that names no proxy`() async throws {
+        let configuration = WebSocketConfiguration.with { $0.proxy = .environment(ProxyEnvironment(["ALL_PROXY": "gopher://h"])) }
+        let error = await #expect(throws: WebSocketError.self) {
+            try await WebSocketConnection.connect(to: "ws://server.example/", configuration: configuration)
+        }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(error?.description.contains("ALL_PROXY") == true)
+    }
+}

@@ -1,0 +1,89 @@
+import Holdfast
+import HoldfastServer
+import NIOConcurrencyHelpers
+import Testing
+
+@Suite struct WaysRedirectTests {
+    /// Redirects `/from` to where it is told, and tells what it was asked for by anything else.
+    private static func server(_ location: @escaping @Sendable () -> String) -> WebSocketServer {
+        WebSocketServer { request in
+            guard request.path == "/from" else { return .accept }
+            return .refuse(HTTPResponse(status: 307, headers: ["Location": location()]))
+        } handler: { connection, request in
+            let fields = ["Authorization", "Cookie", "X-Api-Key", "Origin", "Sec-WebSocket-Protocol"].map { request.headers[$0] ?? "-" }
+            try await connection.send(.text(([request.head.target] + fields).joined(separator: " ")))
+        }
+    }
+
+    private static func configuration(_ redirects: RedirectPolicy) -> WebSocketConfiguration {
+        .with {
+            $0.headers = ["Authorization": "Bearer:t", "Cookie": "c=1", "X-Api-Key": "k", "Origin": "https://app"]
+            $0.subprotocols = ["chat"]
+            $0.redirects = redirects
+        }
+    }
+
+    @Test func `one within the origin takes everything along`() async throws {
+        try await Self.server { "/to?x" }.withRunning { server in
+            try await WebSocketConnection.withConnection(to: server.url("/from"), configuration: Self.configuration(RedirectPolicy())) {
+                try await $0.expect(.text("/to?x Bearer:t c=1 k https://app chat"))
+            }
+        }
+    }
+
+    @Test func `one to another port leaves the credentials behind`() async throws {
+        try await Self.server { "" }.withRunning { other in
+            let url = other.url("/to")
+            try await Self.server { url }.withRunning { server in
+                try await WebSocketConnection.withConnection(to: server.url("/from"), configuration: Self.configuration(RedirectPolicy())) {
+                    try await $0.expect(.text("/to - - - https://app chat"))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [CredentialPlacement.bearer, .header("X-Api-Key"), .cookie("c"), .query("t"), .subprotocol(prefix: "t-")])
+    func `the credential of a session stays behind, wherever it stands`(placement: CredentialPlacement) async throws {
+        try await Self.server { "" }.withRunning { other in
+            let url = other.url("/to")
+            try await Self.server { url }.withRunning { server in
+                let socket = WebSocket(server.url("/from")) {
+                    $0.connection.subprotocols = ["chat"]
+                    $0.connection.redirects = RedirectPolicy()
+                    $0.credentials = CredentialProvider(placement) { Credential("s3cr3t") }
+                }
+                var told: Message?
+                for await event in socket.events {
+                    guard case .message(let message) = event else { continue }
+                    told = message
+                    break
+                }
+                #expect(told == .text("/to - - - - chat"))
+                await socket.close()
+            }
+        }
+    }
+
+    @Test func `none is followed unless asked for`() async throws {
+        try await Self.server { "/to" }.withRunning { server in
+            let error = await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: server.url("/from")) }
+            #expect((error?.code, error?.httpStatus, error?.isRetryable) == (.refused, 307, false))
+        }
+    }
+
+    @Test func `a loop ends at the limit`() async throws {
+        let visits = NIOLockedValueBox(0)
+        let loop = Self.server {
+            visits.withLockedValue { $0 += 1 }
+            return "/from"
+        }
+        try await loop.withRunning { server in
+            let error = await #expect(throws: WebSocketError.self) {
+                try await WebSocketConnection.connect(to: server.url("/from"), configuration: Self.configuration(RedirectPolicy(limit: 3)))
+            }
+            #expect((error?.code, error?.httpStatus, error?.isRetryable) == (.refused, 307, false))
+            #expect((error?.underlying as? RedirectProblem)?.code == .tooMany)
+            #expect(visits.withLockedValue { $0 } == 4)
+        }
+    }
+}
