@@ -14,6 +14,13 @@ let strict: [SwiftSetting] = [
 /// Core targets also refuse unmarked unsafe code.
 let pure = strict + [.strictMemorySafety()]
 
+// On Apple platforms only: a resource would link Foundation elsewhere.
+#if canImport(Darwin)
+    let privacyManifest = (resources: [Resource.copy("PrivacyInfo.xcprivacy")], excluded: [String]())
+#else
+    let privacyManifest = (resources: [Resource](), excluded: ["PrivacyInfo.xcprivacy"])
+#endif
+
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
@@ -32,6 +39,7 @@ let package = Package(
     platforms: [.macOS(.v14), .iOS(.v17)],
     products: [
         .library(name: "Holdfast", targets: ["Holdfast"]),
+        .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
         .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
         .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
         .executable(name: "holdfast", targets: ["HoldfastTool"]),
@@ -80,14 +88,21 @@ let package = Package(
             ],
             path: "Sources/Runtime/WebSocketNIO", swiftSettings: strict),
 
+        .target(
+            name: "WebSocketApple", dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime", deques],
+            path: "Sources/Runtime/WebSocketApple", swiftSettings: strict),
+
         // Client: what an app imports.
         .target(
             name: "Holdfast",
             dependencies: [
-                "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", nioLocks, deques, logging, metrics,
-                tracing,
+                "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "WebSocketApple", nioLocks, deques,
+                logging, metrics, tracing,
             ],
-            path: "Sources/Client/Holdfast", swiftSettings: strict),
+            path: "Sources/Client/Holdfast", exclude: privacyManifest.excluded, resources: privacyManifest.resources, swiftSettings: strict),
+
+        .target(
+            name: "HoldfastUI", dependencies: ["Holdfast", "SessionCore"], path: "Sources/Client/HoldfastUI", swiftSettings: strict),
 
         // Server.
         .target(
@@ -149,13 +164,14 @@ let package = Package(
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
-                "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer",
-                "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix, nioEmbedded, nioLocks, nioTLS, nioSSL, logging, metrics, tracing,
-                metricsKit,
-                .product(name: "InMemoryLogging", package: "swift-log"),
+                "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "WebSocketApple", "Holdfast",
+                "HoldfastServer", "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix, nioEmbedded, nioLocks, nioTLS, nioSSL,
+                logging, metrics, tracing, metricsKit, .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastUITests", dependencies: ["SessionCore", "Holdfast", "HoldfastUI", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(
             name: "HoldfastServerTests",
             dependencies: [

@@ -15,8 +15,10 @@ extension NIOConnector {
         /// Network.framework: it knows VPNs, proxies, and the radio's moods.
         static var defaultGroup: any EventLoopGroup { NIOTSEventLoopGroup.singleton }
 
-        /// Whether the system does TLS; it is asked for nothing but the defaults.
-        static func isSystemTLS(_ options: ClientOptions) -> Bool { options.tls.features.isEmpty && options.proxy == nil }
+        /// Whether the system does TLS: only on its own event loops, and it is asked for nothing but the defaults.
+        static func isSystemTLS(_ options: ClientOptions, on group: any EventLoopGroup) -> Bool {
+            options.tls.features.isEmpty && options.proxy == nil && NIOTSConnectionBootstrap(validatingGroup: group) != nil
+        }
 
         static func open(_ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer) -> EventLoopFuture<
             any Channel
@@ -31,7 +33,7 @@ extension NIOConnector {
                 // An attempt that cannot succeed now fails now: when to try again is the session's to decide.
                 .channelOption(NIOTSChannelOptions.waitForActivity, value: false)
                 .channelInitializer(initializer)
-            if options.url.isSecure, isSystemTLS(options) {
+            if options.url.isSecure, isSystemTLS(options, on: group) {
                 let tls = NWProtocolTLS.Options()
                 sec_protocol_options_add_tls_application_protocol(tls.securityProtocolOptions, "http/1.1")
                 configured = configured.tlsOptions(tls)
@@ -45,7 +47,7 @@ extension NIOConnector {
         static var defaultGroup: any EventLoopGroup { MultiThreadedEventLoopGroup.singleton }
 
         /// Whether the system does TLS; here NIOSSL always does.
-        static func isSystemTLS(_ options: ClientOptions) -> Bool { false }
+        static func isSystemTLS(_ options: ClientOptions, on group: any EventLoopGroup) -> Bool { false }
 
         static func open(_ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer) -> EventLoopFuture<
             any Channel

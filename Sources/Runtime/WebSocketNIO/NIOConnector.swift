@@ -20,7 +20,7 @@ package enum NIOConnector {
             throw TransportError(.invalidConfiguration, "\(error)", underlying: error)
         }
         if !options.url.isSecure { try options.tls.checkPlain(host: options.url.host) }
-        let isOwnTLS = options.url.isSecure && !isSystemTLS(options)
+        let isOwnTLS = options.url.isSecure && !isSystemTLS(options, on: group)
         let tls = isOwnTLS ? try ClientTLS(options.tls, host: options.url.host, place: "\(options.url)") : nil
         let stage = try options.proxy.map { proxy throws(TransportError) in try ProxyStage(proxy, options) }
         let opened = group.next().makePromise(of: WebSocketChannel.self)

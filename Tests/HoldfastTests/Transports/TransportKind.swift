@@ -5,13 +5,14 @@ import Testing
 
 /// The transports that the suites in this folder hold to one promise.
 enum TransportKind: CaseIterable, CustomTestStringConvertible {
-    case memory, tcp, compressedTCP
+    case memory, tcp, compressedTCP, urlSession
 
     var testDescription: String {
         switch self {
         case .memory: "in memory"
         case .tcp: "over TCP"
         case .compressedTCP: "over TCP, compressed"
+        case .urlSession: "over a stand-in for URLSession"
         }
     }
 
@@ -29,6 +30,7 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
         case .memory:
             let (client, server) = MemoryTransport.pair(configuration: configuration)
             try await body(client, server)
+        case .urlSession: try await withStandInSocket(configuration) { client, server, _ in try await body(client, server) }
         case .tcp, .compressedTCP:
             try await withServer(configuration) { running, configuration, accepted in
                 try await Self.connect(to: running.port, configuration, accepted, body)
@@ -52,6 +54,7 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
                 client.cut()
             }
             try await body(client, server, link)
+        case .urlSession: try await withStandInSocket(configuration, body)
         case .tcp, .compressedTCP:
             try await withServer(configuration) { running, configuration, accepted in
                 let faulty = try await FaultyLink.start(to: running.port)
@@ -100,7 +103,7 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
     }
 
     /// Bytes that may lie between a sender and one who takes nothing, beside both ends' own buffers: what the system's sockets hold.
-    var slack: Int { self == .memory ? 0 : 24 << 20 }
+    var slack: Int { self == .memory || self == .urlSession ? 0 : 24 << 20 }
 }
 
 extension MessageTransport {

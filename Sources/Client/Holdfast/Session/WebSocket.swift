@@ -64,6 +64,7 @@ public final class WebSocket: Sendable {
         // SAFETY: owned by this object and cancelled with it.
         run = Task {
             async let _ = live.follow(options.pathSource)
+            async let _ = live.follow(options.lifeSource)
             await live.run(session, clock: clock)
         }
     }

@@ -43,6 +43,8 @@ public struct WebSocketOptions: Sendable {
     ///
     /// If a URL leads to this device itself (`localhost`, 127.0.0.0/8 or `::1`), what the source says never holds attempts back.
     public var pathSource: (any PathSource)?
+    /// Who tells that the app comes and goes, such as `AppLifecycle` on Apple platforms; nil: only the app does.
+    public var lifeSource: (any LifeSource)?
     /// What becomes of messages that cannot go out at once; by default their senders wait for a connection, for half a minute.
     public var sending: SendPolicy {
         get { policy.sending }

@@ -23,7 +23,7 @@ struct MemoryEnd {
 
     /// Why the connection failed, once it did; the first reason counts.
     var failure: TransportError?
-    var pings: [UInt64: Outcome<Result<Duration, TransportError>>] = [:]
+    var pings: [UInt64: LinkOutcome<Result<Duration, TransportError>>] = [:]
     var lastPing: UInt64 = 0
 
     // On the way to the peer: controls, what the outbound queue holds, then these.

@@ -41,7 +41,7 @@ extension MemoryLink {
         feedClosing(role, .transportEnded)
     }
 
-    func ping(_ role: Role, _ patience: Duration, _ pong: Outcome<Result<Duration, TransportError>>) {
+    func ping(_ role: Role, _ patience: Duration, _ pong: LinkOutcome<Result<Duration, TransportError>>) {
         guard !self[role].closing.isClosing else { return pong.settle(.failure(self[role].failure ?? .closing)) }
         self[role].lastPing += 1
         let id = self[role].lastPing

@@ -11,7 +11,7 @@ final class MemoryLink {
         case room(Role)
         case close(Role, CloseFrame)
         case abort(Role)
-        case ping(Role, Duration, Outcome<Result<Duration, TransportError>>)
+        case ping(Role, Duration, LinkOutcome<Result<Duration, TransportError>>)
         case probe(Role)
         case setPingInterval(Role, Duration?)
         case observe(Role, (any LinkObserver)?)
@@ -28,15 +28,14 @@ final class MemoryLink {
 
     var client, server: MemoryEnd
     private var isStalled = false
-    private let time: MemoryTime
+    private let time: LinkTime
     private let post: AsyncStream<Input>.Continuation
     private var alarm: (at: Moment, task: Task<Void, Never>)?
 
     init(
-        _ client: MemoryPorts, _ server: MemoryPorts, _ configuration: WebSocketConfiguration, _ time: MemoryTime,
-        _ post: AsyncStream<Input>.Continuation
+        _ client: MemoryEnd, _ server: MemoryEnd, _ time: LinkTime, _ post: AsyncStream<Input>.Continuation
     ) {
-        (self.client, self.server) = (MemoryEnd(client, configuration), MemoryEnd(server, configuration))
+        (self.client, self.server) = (client, server)
         (self.time, self.post) = (time, post)
         setAlarm()
     }

@@ -9,7 +9,7 @@ final class MemoryPorts: Sendable {
     let role: Role
     let inbound: InboundQueue
     let outbound: OutboundQueue
-    let ending = Outcome<Ending>()
+    let ending = LinkOutcome<Ending>()
     let meter = TrafficMeter()
 
     init(_ role: Role, _ limits: WebSocketLimits, _ post: AsyncStream<MemoryLink.Input>.Continuation) {

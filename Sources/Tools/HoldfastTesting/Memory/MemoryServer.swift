@@ -31,7 +31,7 @@ public final class MemoryServer: Sendable {
     /// - Parameter request: What the test sees as ``Attempt/request``.
     /// - Throws: What the attempt is refused with; `TransportError.Code.cancelled` if the task is cancelled.
     public func connect(_ request: WebSocketAttempt = WebSocketAttempt()) async throws(WebSocketError) -> WebSocketConnection {
-        let answer = Outcome<Result<MemoryTransport, TransportError>>()
+        let answer = LinkOutcome<Result<MemoryTransport, TransportError>>()
         announce.yield(Attempt(request, answer, pair))
         let result = await withTaskCancellationHandler {
             await answer.wait()
@@ -53,11 +53,11 @@ public final class MemoryServer: Sendable {
     public final class Attempt: Sendable {
         /// Which attempt it is, where to, and with which credential.
         public let request: WebSocketAttempt
-        private let answer: Outcome<Result<MemoryTransport, TransportError>>
+        private let answer: LinkOutcome<Result<MemoryTransport, TransportError>>
         private let pair: @Sendable (Agreement) -> (client: MemoryTransport, server: MemoryTransport)
 
         init(
-            _ request: WebSocketAttempt, _ answer: Outcome<Result<MemoryTransport, TransportError>>,
+            _ request: WebSocketAttempt, _ answer: LinkOutcome<Result<MemoryTransport, TransportError>>,
             _ pair: @escaping @Sendable (Agreement) -> (client: MemoryTransport, server: MemoryTransport)
         ) {
             (self.request, self.answer, self.pair) = (request, answer, pair)

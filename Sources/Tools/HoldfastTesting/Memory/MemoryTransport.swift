@@ -32,12 +32,20 @@ public final class MemoryTransport: MessageTransport {
         agreement: Agreement = Agreement(response: ResponseHead(status: 101)),
         configuration: WebSocketConfiguration = WebSocketConfiguration(), clock: C = ContinuousClock()
     ) -> (client: MemoryTransport, server: MemoryTransport) where C.Duration == Duration {
+        pair(agreement, client: configuration, server: configuration, clock)
+    }
+
+    /// Two connected ends that obey different configurations.
+    package static func pair<C: Clock>(
+        _ agreement: Agreement = Agreement(response: ResponseHead(status: 101)), client near: WebSocketConfiguration,
+        server far: WebSocketConfiguration, _ clock: C = ContinuousClock()
+    ) -> (client: MemoryTransport, server: MemoryTransport) where C.Duration == Duration {
         let (inputs, post) = AsyncStream.makeStream(of: MemoryLink.Input.self)
-        let client = MemoryPorts(.client, configuration.limits, post)
-        let server = MemoryPorts(.server, configuration.limits, post)
+        let client = MemoryPorts(.client, near.limits, post)
+        let server = MemoryPorts(.server, far.limits, post)
         // SAFETY: ends when both transports are released; a link that is over waits for nothing else.
         Task {
-            let link = MemoryLink(client, server, configuration, MemoryTime(clock), post)
+            let link = MemoryLink(MemoryEnd(client, near), MemoryEnd(server, far), LinkTime(clock), post)
             for await input in inputs where link.handle(input) == .released { break }
         }
         return (MemoryTransport(agreement, client, post), MemoryTransport(agreement, server, post))
@@ -93,7 +101,7 @@ public final class MemoryTransport: MessageTransport {
     ///
     /// Returns the round trip time on the pair's clock.
     public func ping(timeout: Duration) async throws(TransportError) -> Duration {
-        let pong = Outcome<Result<Duration, TransportError>>()
+        let pong = LinkOutcome<Result<Duration, TransportError>>()
         if let ending = ports.ending.value { throw ending.error ?? .closing }
         post.yield(.ping(role, timeout, pong))
         let result = await withTaskCancellationHandler {

@@ -20,7 +20,7 @@ public final class ScriptedServer: Sendable {
         var visits: [ScriptedVisit] = []
         var channels: [ObjectIdentifier: any Channel] = [:]
         var players: [Task<Void, Never>] = []
-        var waiters: [(count: Int, outcome: Outcome<Bool>)] = []
+        var waiters: [(count: Int, outcome: LinkOutcome<Bool>)] = []
         var isStopped = false
 
         /// Whether the scripts of the first connections have come to their end.
@@ -87,7 +87,7 @@ public final class ScriptedServer: Sendable {
     ///   its end within the server's patience.
     @discardableResult
     public func played(_ connections: Int = 1) async throws(ScriptMismatch) -> [ScriptedVisit] {
-        let outcome = Outcome<Bool>()
+        let outcome = LinkOutcome<Bool>()
         let isPlayed = state.withLockedValue { state in
             if !state.isPlayed(connections) { state.waiters.append((connections, outcome)) }
             return state.isPlayed(connections)

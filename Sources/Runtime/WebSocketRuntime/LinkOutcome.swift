@@ -1,20 +1,23 @@
 import NIOConcurrencyHelpers
 
 /// A value that becomes known once, and those who wait for it.
-final class Outcome<Value: Sendable>: Sendable {
+package final class LinkOutcome<Value: Sendable>: Sendable {
     private enum State {
         case open([CheckedContinuation<Value, Never>])
         case settled(Value)
     }
     private let state = NIOLockedValueBox(State.open([]))
 
+    /// Nobody knows it yet.
+    package init() {}
+
     /// What it is; nil while nobody knows.
-    var value: Value? {
+    package var value: Value? {
         state.withLockedValue { if case .settled(let value) = $0 { value } else { nil } }
     }
 
     /// Makes the value known; only the first counts.
-    func settle(_ value: Value) {
+    package func settle(_ value: Value) {
         let waiters = state.withLockedValue { state -> [CheckedContinuation<Value, Never>] in
             guard case .open(let waiters) = state else { return [] }
             state = .settled(value)
@@ -24,7 +27,7 @@ final class Outcome<Value: Sendable>: Sendable {
     }
 
     /// Waits until it is known, also when the task is cancelled.
-    func wait() async -> Value {
+    package func wait() async -> Value {
         await withCheckedContinuation { waiter in
             let value = state.withLockedValue { state -> Value? in
                 switch state {

@@ -1,0 +1,26 @@
+#if canImport(Darwin)
+    import WebSocketApple
+    import WebSocketRuntime
+
+    extension WebSocketConnection {
+        /// Connects through the system's own `URLSessionWebSocketTask`, where rules of a company or the network ask for it.
+        ///
+        /// What it cannot do: compress, send a message in pieces without gathering it, keep the body of a refusal. For a ``WebSocket``
+        /// call it in the closure of ``WebSocket/init(_:seed:clock:connect:)``.
+        ///
+        /// - Parameters:
+        ///   - url: `ws://host:port/path?query` or `wss://…`.
+        ///   - configuration: What the connection obeys; of the limits: message, receive and send buffer.
+        /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)`` does; ``TransportError/Code/invalidConfiguration`` for
+        ///   ``WebSocketConfiguration/tls`` other than the default.
+        public static func connectOverURLSession(
+            to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration()
+        ) async throws(WebSocketError) -> WebSocketConnection {
+            try await WebSocketError.wrap { () async throws(TransportError) in
+                let socket = URLSessionSocket(try SystemRequest(url, configuration))
+                let transport = try await URLSessionTransport.open(socket, SystemSettings(configuration))
+                return WebSocketConnection(transport, pingTimeout: configuration.timeouts.ping)
+            }
+        }
+    }
+#endif

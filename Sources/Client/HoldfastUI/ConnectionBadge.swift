@@ -1,0 +1,30 @@
+#if canImport(SwiftUI)
+    public import SwiftUI
+
+    /// A small sign of how the connection is: connected, reconnecting in 3 s, offline.
+    public struct ConnectionBadge: View {
+        private let status: ConnectionStatus
+
+        /// A badge that says `status`.
+        public init(_ status: ConnectionStatus) { self.status = status }
+
+        /// The sign and its words.
+        public var body: some View {
+            HStack(spacing: 6) {
+                Image(systemName: status.symbol).foregroundStyle(colour)
+                Text(verbatim: status.label)
+            }
+            .padding(6)
+            .accessibilityElement(children: .combine)
+        }
+
+        private var colour: Color {
+            switch status {
+            case .connected: .green
+            case .connecting, .reconnecting: .orange
+            case .offline: .gray
+            case .closed(let isFailure): isFailure ? .red : .gray
+            }
+        }
+    }
+#endif

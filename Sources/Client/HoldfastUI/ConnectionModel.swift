@@ -1,0 +1,52 @@
+public import Holdfast
+public import Observation
+
+/// The state of a `WebSocket` for views: changes on the main actor, and counts the seconds down.
+///
+/// ```swift
+/// @State private var connection = ConnectionModel(socket)
+/// var body: some View { ConnectionBadge(connection) }
+/// ```
+/// It keeps the socket alive as long as it lives itself.
+@MainActor @Observable public final class ConnectionModel {
+    /// What to tell people.
+    public private(set) var status = ConnectionStatus.connecting
+    @ObservationIgnored private var following: Task<Void, Never>?
+
+    /// Follows a socket until that ends or the model is released.
+    public convenience init(_ socket: WebSocket) {
+        self.init(socket.states, now: { .now }) { try await ContinuousClock().sleep(until: $0) }
+    }
+
+    init<States: AsyncSequence & Sendable>(
+        _ states: States, now: @escaping @Sendable () -> ContinuousClock.Instant,
+        sleep: @escaping @Sendable (_ until: ContinuousClock.Instant) async throws -> Void
+    ) where States.Element == WebSocketState, States.Failure == Never {
+        // SAFETY: cancelled with the model, and holds it weakly.
+        following = Task { [weak self] in
+            var countdown: Task<Void, Never>?
+            for await state in states {
+                countdown?.cancel()
+                // SAFETY: cancelled by the next state and at the end.
+                countdown = Task { [weak self] in
+                    while !Task.isCancelled {
+                        let present = now()
+                        self?.show(ConnectionStatus(state, at: present))
+                        guard let next = ConnectionStatus.nextChange(of: state, after: present), (try? await sleep(next)) != nil else {
+                            return
+                        }
+                    }
+                }
+                if self == nil { break }
+            }
+            // The last words stay.
+            if self == nil { countdown?.cancel() }
+        }
+    }
+
+    deinit { following?.cancel() }
+
+    private func show(_ status: ConnectionStatus) {
+        if self.status != status { self.status = status }
+    }
+}

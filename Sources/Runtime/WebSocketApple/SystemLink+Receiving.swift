@@ -1,0 +1,95 @@
+import MachineCore
+import WebSocketCore
+import WebSocketRuntime
+
+extension SystemLink {
+    /// Asks the system for one message: it gives one for each time it is asked.
+    func arm() {
+        // Whoever closes reads on even when the app does not, or the peer's close frame would never be seen.
+        guard !isArmed, !isOver, readFailure == nil, !isPaused || closing.isClosing else { return }
+        isArmed = true
+        socket.receive { [post] in post.yield(.received($0)) }
+    }
+
+    func take(_ result: Result<Message, SystemFailure>) {
+        isArmed = false
+        switch result {
+        case .success(let message):
+            lingersUntil = nil
+            feedHeartbeat(.activity)
+            if !isDiscarding { take(message) }
+        case .failure(let failure) where failure.isMessageTooBig && !closing.isClosing:
+            readFailure = failure
+            fail(ProtocolViolation(.messageTooBig, "at most \(settings.messageLimit) bytes are allowed"))
+        case .failure(let failure): readFailure = failure
+        }
+    }
+
+    private func take(_ message: Message) {
+        guard message.byteCount <= settings.messageLimit else {
+            return fail(
+                ProtocolViolation(.messageTooBig, "\(message.byteCount) bytes, at most \(settings.messageLimit) are allowed"))
+        }
+        traffic += LinkTraffic(bytesIn: message.byteCount, messagesIn: 1, payloadIn: message.byteCount)
+        ports.meter.tell(traffic)
+        var batch = ReceivedBatch()
+        batch.append(settings.delivery == .messages ? .message(message) : .chunk(message.onlyPiece))
+        if let question = settings.pingMessage, !questions.isEmpty, question.takeAnswers(from: &batch, to: &questions) {
+            feedHeartbeat(.answered)
+        }
+        // An end that closes reads on, and keeps nothing that its app has no room for.
+        guard !batch.isEmpty, !isPaused, !ports.inbound.append(&batch) else { return }
+        isPaused = true
+        feedHeartbeat(.paused)
+    }
+
+    func hear(_ event: SystemEvent) {
+        switch event {
+        case .opened: break
+        case .closed(let code, let reason):
+            feedHeartbeat(.activity)
+            lastWord = (CloseFrame(systemCode: code, reason: reason), nil)
+        case .ended(let failure): if lastWord?.frame == nil { lastWord = (nil, failure) }
+        }
+    }
+
+    /// Ends once the system has told both halves: that no message is left, and why; or the one, and for a while nothing else.
+    ///
+    /// They come in any order. What lies in the system is still read first, as fast as the app takes it.
+    func settleEnd() {
+        guard !isOver, readFailure != nil || lastWord != nil else { return }
+        let isTold = readFailure != nil && lastWord != nil
+        let isLate = lingersUntil.map { now >= $0 } ?? false
+        if isTold || isLate || (lastWord != nil && isDiscarding) { return end() }
+        // The handshake has a deadline of its own; a slow app has none.
+        let waits = lastWord == nil ? !closing.isClosing : isArmed
+        lingersUntil = waits ? lingersUntil ?? now + Self.linger : nil
+    }
+
+    private func end() {
+        if let frame = lastWord?.frame {
+            feedClosing(.peerClose(frame))
+        } else if let reason = lastWord?.failure ?? readFailure, !closing.isClosing {
+            failure = failure ?? TransportError(reason, isOpening: false)
+        }
+        feedClosing(.transportEnded)
+    }
+}
+
+extension Message {
+    /// The whole message as its only piece.
+    fileprivate var onlyPiece: MessageChunk {
+        switch self {
+        case .text(let text): MessageChunk(kind: .text, bytes: Array(text.utf8), isLast: true)
+        case .binary(let bytes): MessageChunk(kind: .binary, bytes: bytes, isLast: true)
+        }
+    }
+}
+
+extension CloseFrame {
+    /// The system's number for a frame; its enumeration names codes below 1016, the others come as plain numbers.
+    init(systemCode code: Int, reason: [UInt8]) {
+        let code = UInt16(exactly: code).map(CloseCode.init(rawValue:))
+        self.init(code.flatMap { $0.mayBeReceived ? $0 : nil }, reason: String(decoding: reason, as: UTF8.self))
+    }
+}

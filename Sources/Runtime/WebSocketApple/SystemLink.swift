@@ -1,0 +1,153 @@
+import MachineCore
+import WebSocketCore
+import WebSocketRuntime
+
+/// Carries messages between the app and the system's WebSocket, one input at a time: the shell around the machines of one connection.
+final class SystemLink {
+    /// What can happen, told by any task or thread.
+    enum Input: Sendable {
+        /// There is something to send.
+        case work
+        /// The app has taken enough to go on.
+        case room
+        case close(CloseFrame)
+        case abort
+        case ping(Duration, LinkOutcome<Result<Duration, TransportError>>)
+        case probe
+        case setPingInterval(Duration?)
+        case observe((any LinkObserver)?)
+        case received(Result<Message, SystemFailure>)
+        case sent(SystemFailure?)
+        case pong([UInt8])
+        case event(SystemEvent)
+        /// The alarm that was set for this moment rang.
+        case alarm(Moment)
+        /// The transport is gone: nobody will ask for anything.
+        case release
+    }
+    /// What is left to do.
+    enum Phase { case running, released }
+
+    /// How long the system may take to tell the other half of an end: why, or that nothing more comes.
+    static let linger = Duration.seconds(1)
+
+    let socket: any SystemSocket
+    let ports: SystemPorts
+    let settings: SystemSettings
+    let post: AsyncStream<Input>.Continuation
+    private let time: LinkTime
+    private var alarm: (at: Moment, task: Task<Void, Never>)?
+
+    var closing: CloseHandshake
+    var heartbeat: Heartbeat
+    var questions = PingQuestions()
+    /// Who hears of the round trips.
+    var observer: (any LinkObserver)?
+    /// Why the connection failed, once it did; the first reason counts.
+    var failure: TransportError?
+    var pings: [UInt64: LinkOutcome<Result<Duration, TransportError>>] = [:]
+    var lastPing: UInt64 = 0
+    /// The pings that the system has not called back for, oldest first.
+    var awaitedPongs: [[UInt8]] = []
+    var traffic = LinkTraffic()
+
+    // What is read.
+    var isArmed = false
+    /// The app does not keep up, so nothing more is asked of the system.
+    var isPaused = false
+    /// Nothing that still arrives counts.
+    var isDiscarding = false
+    /// The system gives no more messages.
+    var readFailure: SystemFailure?
+    /// The system's last word on the connection; a frame if the peer sent one.
+    var lastWord: (frame: CloseFrame?, failure: SystemFailure?)?
+    /// When half an end counts as a whole one.
+    var lingersUntil: Moment?
+
+    // What is sent.
+    var inFlight = 0
+    var gathered: (kind: MessageKind, bytes: [UInt8])?
+    /// Who wants to know when all that is in flight was taken.
+    var marks: [UInt64] = []
+    var closeFrame: CloseFrame?
+    var stalledUntil: Moment?
+
+    init(
+        _ socket: any SystemSocket, _ ports: SystemPorts, _ settings: SystemSettings, _ time: LinkTime,
+        _ post: AsyncStream<Input>.Continuation
+    ) {
+        (self.socket, self.ports, self.settings, self.time, self.post) = (socket, ports, settings, time, post)
+        closing = CloseHandshake(role: .client, patience: settings.closeTimeout)
+        // The payloads stay within this process: the system chooses its own.
+        heartbeat = Heartbeat(
+            interval: settings.pingInterval, patience: settings.pingTimeout, stall: settings.stallTimeout, seed: 0, openedAt: time.now())
+        arm()
+        setAlarm()
+    }
+
+    deinit { alarm?.task.cancel() }
+
+    var now: Moment { time.now() }
+
+    func handle(_ input: Input) -> Phase {
+        switch input {
+        case .work: break
+        case .room:
+            isPaused = false
+            feedHeartbeat(.resumed)
+        case .close(let frame): feedClosing(.close(frame))
+        case .abort: lose(.droppedHere)
+        case .ping(let patience, let pong): ping(patience, pong)
+        case .probe: feedHeartbeat(.probe)
+        case .setPingInterval(let interval): feedHeartbeat(.setInterval(interval))
+        case .observe(let observer): self.observer = isOver ? nil : observer
+        case .received(let result): take(result)
+        case .sent(let failure): noteSent(failure)
+        case .pong(let payload): takePong(payload)
+        case .event(let event): hear(event)
+        case .alarm(let moment):
+            if alarm?.at == moment { alarm = nil }  // Otherwise an earlier alarm has taken its place.
+            wake()
+        case .release:
+            lose(.droppedHere)
+            return .released
+        }
+        pump()
+        arm()
+        settleEnd()
+        setAlarm()
+        return .running
+    }
+
+    /// Its side of the link is gone.
+    var isOver: Bool { closing.phase == .closed }
+
+    private func wake() {
+        let now = now
+        if let stalledUntil, now >= stalledUntil {
+            lose(TransportError(.stalled, "the system took nothing of what we send, for too long"))
+        }
+        var effects: [Heartbeat.Effect] = []
+        heartbeat.wake(at: now, into: &effects)
+        perform(effects)
+        var steps: [CloseHandshake.Effect] = []
+        closing.wake(at: now, into: &steps)
+        perform(steps)
+    }
+
+    private func setAlarm() {
+        let next = [closing.deadline, heartbeat.deadline, stalledUntil, lingersUntil].compactMap(\.self).min()
+        // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
+        guard let next, !isOver, next < alarm?.at ?? .distantFuture else { return }
+        alarm?.task.cancel()
+        // SAFETY: owned by the link, and cancelled with it or by another alarm.
+        let task = Task { [time, post] in
+            if (try? await time.sleep(next)) != nil { post.yield(.alarm(next)) }
+        }
+        alarm = (next, task)
+    }
+}
+
+extension TransportError {
+    static let droppedHere = TransportError(.lost, "the connection was dropped by this side")
+}

@@ -1,0 +1,123 @@
+import MachineCore
+package import WebSocketCore
+package import WebSocketRuntime
+
+/// A WebSocket that the system carries: `URLSessionWebSocketTask` behind the seam of all transports.
+///
+/// The system decides about proxies, VPNs and radios, and is all that watchOS has. It is weaker than our own: no compression, a message
+/// in pieces is gathered before it leaves, and what it has buffered when the link breaks may be lost. Bytes in ``traffic`` are those of
+/// messages.
+package final class URLSessionTransport: MessageTransport {
+    package let agreement: Agreement
+    package let role = Role.client
+    private let ports: SystemPorts
+    private let post: AsyncStream<SystemLink.Input>.Continuation
+
+    /// Connects, and returns once the server has agreed.
+    ///
+    /// Cancellation ends the attempt at once.
+    package static func open<C: Clock>(
+        _ socket: any SystemSocket, _ settings: SystemSettings = SystemSettings(), clock: C = ContinuousClock()
+    ) async throws(TransportError) -> URLSessionTransport where C.Duration == Duration {
+        let (inputs, post) = AsyncStream.makeStream(of: SystemLink.Input.self)
+        let opening = LinkOutcome<Result<Agreement, TransportError>>()
+        socket.start { event in
+            switch event {
+            case .opened(let agreement): opening.settle(.success(agreement))
+            case .closed: opening.settle(.failure(TransportError(.closed, "the peer closed while the connection was opened")))
+            case .ended(let failure):
+                let error = failure.map { TransportError($0, isOpening: true) }
+                opening.settle(.failure(error ?? TransportError(.unreachable, "the system ended the attempt")))
+            }
+            post.yield(.event(event))
+        }
+        let time = LinkTime(clock)
+        // SAFETY: cancelled below, as soon as the outcome is known.
+        let alarm = Task {
+            guard (try? await time.sleep(time.now() + settings.openTimeout)) != nil else { return }
+            opening.settle(.failure(TransportError(.timedOut, "the connection was not open in time")))
+        }
+        defer { alarm.cancel() }
+        let result = await withTaskCancellationHandler {
+            await opening.wait()
+        } onCancel: {
+            opening.settle(.failure(TransportError(.cancelled, "connecting was cancelled")))
+        }
+        do throws(TransportError) {
+            return URLSessionTransport(try result.get(), socket, settings, time, inputs, post)
+        } catch {
+            socket.abort()
+            throw error
+        }
+    }
+
+    private init(
+        _ agreement: Agreement, _ socket: any SystemSocket, _ settings: SystemSettings, _ time: LinkTime,
+        _ inputs: AsyncStream<SystemLink.Input>, _ post: AsyncStream<SystemLink.Input>.Continuation
+    ) {
+        let ports = SystemPorts(settings, post)
+        (self.agreement, self.ports, self.post) = (agreement, ports, post)
+        // SAFETY: ends when the transport is released.
+        Task {
+            let link = SystemLink(socket, ports, settings, time, post)
+            for await input in inputs where link.handle(input) == .released { break }
+        }
+    }
+
+    deinit { post.yield(.release) }
+
+    package var closeRecord: CloseRecord? { ports.ending.value?.record }
+    package var traffic: LinkTraffic { ports.meter.traffic }
+
+    package func ended() async -> Result<CloseRecord, TransportError> {
+        let ending = await ports.ending.wait()
+        return ending.error.map { .failure($0) } ?? .success(ending.record)
+    }
+
+    package func receive() async throws(TransportError) -> Received? { try await ports.inbound.next() }
+    package func send(_ message: Message) async throws(TransportError) { try await ports.outbound.send(message) }
+    package func offer(_ message: Message) throws(TransportError) -> Bool { try ports.outbound.offer(message) }
+    package func beginMessage() async throws(TransportError) -> MessageTicket { try await ports.outbound.beginMessage() }
+
+    package func send(_ chunk: MessageChunk, of ticket: MessageTicket) async throws(TransportError) {
+        try await ports.outbound.send(chunk, of: ticket)
+    }
+
+    package func abandon(_ ticket: MessageTicket) {
+        guard ports.outbound.abandon(ticket) else { return }
+        post.yield(.close(CloseFrame(.internalError, reason: "a message was given up half sent")))
+    }
+
+    package func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void) { ports.outbound.whenWritten(body) }
+
+    package func ping(timeout: Duration) async throws(TransportError) -> Duration {
+        let pong = LinkOutcome<Result<Duration, TransportError>>()
+        if let ending = ports.ending.value { throw ending.error ?? .closing }
+        post.yield(.ping(timeout, pong))
+        let result = await withTaskCancellationHandler {
+            await pong.wait()
+        } onCancel: {
+            pong.settle(.failure(TransportError(.cancelled, "the wait for a pong was cancelled")))
+        }
+        return try result.get()
+    }
+
+    package func probe() { post.yield(.probe) }
+    package func setPingInterval(_ interval: Duration?) { post.yield(.setPingInterval(interval)) }
+    package func observe(_ observer: (any LinkObserver)?) { post.yield(.observe(observer)) }
+
+    package func close(_ frame: CloseFrame) async -> CloseRecord {
+        post.yield(.close(frame))
+        return await withTaskCancellationHandler {
+            await ports.ending.wait().record
+        } onCancel: {
+            abort()
+        }
+    }
+
+    package func abort() { post.yield(.abort) }
+}
+
+extension URLSessionTransport: BatchTransport {
+    package var inbound: InboundQueue { ports.inbound }
+}

@@ -1,0 +1,16 @@
+package import MachineCore
+
+/// A clock of any kind, read as moments of one link's timeline.
+package struct LinkTime: Sendable {
+    /// The present.
+    package let now: @Sendable () -> Moment
+    /// Returns then; throws when the task is cancelled.
+    package let sleep: @Sendable (_ until: Moment) async throws -> Void
+
+    /// A timeline that begins at the clock's present.
+    package init<C: Clock>(_ clock: C) where C.Duration == Duration {
+        let origin = clock.now
+        now = { Moment(origin.duration(to: clock.now)) }
+        sleep = { try await clock.sleep(until: origin.advanced(by: $0.offset), tolerance: nil) }
+    }
+}

@@ -1,0 +1,42 @@
+import Holdfast
+import HoldfastTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct LifeSourceTests {
+    private struct Told: LifeSource {
+        let stream: AsyncStream<AppLife.Input>
+        let tell: AsyncStream<AppLife.Input>.Continuation
+
+        init() { (stream, tell) = AsyncStream.makeStream() }
+
+        func updates() -> AsyncStream<AppLife.Input> { stream }
+    }
+
+    @Test func `a source tells that the app came and went in place of the app`() async throws {
+        let source = Told()
+        let stage = Stage {
+            $0.lifeSource = source
+            $0.background = .close(after: .zero)
+        }
+        let peer = try await stage.accept()
+        await stage.state { if case .connected = $0 { true } else { false } }
+        source.tell.yield(.background)
+        _ = await peer.ended()
+        #expect(peer.closeRecord?.received?.code == .goingAway)
+        await stage.state { if case .held = $0 { true } else { false } }
+        source.tell.yield(.foreground)
+        let second = try await stage.accept()
+        await stage.state { if case .connected = $0 { true } else { false } }
+        #expect(second.closeRecord == nil)
+    }
+
+    @Test func `a source is let go with the socket`() async throws {
+        let source = Told()
+        let (released, release) = AsyncStream.makeStream(of: Never.self)
+        source.tell.onTermination = { _ in release.finish() }
+        let stage = Stage { $0.lifeSource = source }
+        try await stage.refuse()
+        await stage.socket.close()
+        for await _ in released {}
+    }
+}

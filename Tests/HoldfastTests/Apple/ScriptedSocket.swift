@@ -1,0 +1,56 @@
+import Holdfast
+import NIOConcurrencyHelpers
+import WebSocketApple
+
+/// A system's WebSocket that does what the test says, and nothing else.
+final class ScriptedSocket: SystemSocket {
+    enum Asked: Equatable {
+        case receive, ping, abort
+        case send(Message)
+        case close(Int, String)
+    }
+    private struct State {
+        var hear: (@Sendable (SystemEvent) -> Void)?
+        var takers: [@Sendable (Result<Message, SystemFailure>) -> Void] = []
+        var pongs: [@Sendable (SystemFailure?) -> Void] = []
+    }
+    private let state = NIOLockedValueBox(State())
+    /// What was asked of it, in order.
+    let asked: AsyncStream<Asked>
+    private let ask: AsyncStream<Asked>.Continuation
+
+    init() { (asked, ask) = AsyncStream.makeStream() }
+
+    func start(_ hear: @escaping @Sendable (SystemEvent) -> Void) { state.withLockedValue { $0.hear = hear } }
+
+    func receive(_ take: @escaping @Sendable (Result<Message, SystemFailure>) -> Void) {
+        state.withLockedValue { $0.takers.append(take) }
+        ask.yield(.receive)
+    }
+
+    func send(_ message: Message, _ done: @escaping @Sendable (SystemFailure?) -> Void) {
+        ask.yield(.send(message))
+        done(nil)
+    }
+
+    func ping(_ done: @escaping @Sendable (SystemFailure?) -> Void) {
+        state.withLockedValue { $0.pongs.append(done) }
+        ask.yield(.ping)
+    }
+
+    func close(code: Int, reason: [UInt8]) { ask.yield(.close(code, String(decoding: reason, as: UTF8.self))) }
+    func abort() { ask.yield(.abort) }
+
+    /// The system tells something.
+    func tell(_ event: SystemEvent) { state.withLockedValue(\.hear)?(event) }
+
+    /// The system has a message, or none ever again, for whoever asked first; false if nobody did.
+    @discardableResult func give(_ result: Result<Message, SystemFailure>) -> Bool {
+        let taker = state.withLockedValue { $0.takers.isEmpty ? nil : $0.takers.removeFirst() }
+        taker?(result)
+        return taker != nil
+    }
+
+    /// The system calls back for the last ping.
+    func pong(_ failure: SystemFailure? = nil) { state.withLockedValue(\.pongs.last)?(failure) }
+}

@@ -1,0 +1,114 @@
+import Holdfast
+import HoldfastTesting
+import NIOConcurrencyHelpers
+import WebSocketApple
+
+/// A stand-in for `URLSessionWebSocketTask`: what it is asked for is done by one end of a pair in memory.
+///
+/// It keeps the manners of the real one: a message for each time it is asked, no reaction of its own to silence, the peer's close frame
+/// told by an event, and a failure for whoever reads on.
+final class StandInSocket: SystemSocket {
+    private let end: MemoryTransport
+    private let orders: AsyncStream<Order>
+    private let order: AsyncStream<Order>.Continuation
+    private let reading: AsyncStream<Taker>
+    private let read: AsyncStream<Taker>.Continuation
+    private let task = NIOLockedValueBox<Task<Void, Never>?>(nil)
+
+    private typealias Taker = @Sendable (Result<Message, SystemFailure>) -> Void
+    private enum Order: Sendable {
+        case send(Message, @Sendable (SystemFailure?) -> Void)
+        case close(CloseFrame)
+    }
+
+    init(_ end: MemoryTransport) {
+        self.end = end
+        (orders, order) = AsyncStream.makeStream()
+        (reading, read) = AsyncStream.makeStream()
+    }
+
+    deinit { task.withLockedValue { $0?.cancel() } }
+
+    func start(_ hear: @escaping @Sendable (SystemEvent) -> Void) {
+        let (end, orders, reading) = (end, orders, reading)
+        let running = Task {
+            await withTaskGroup { group in
+                group.addTask { for await order in orders { await Self.carryOut(order, end) } }
+                group.addTask { for await take in reading { take(await Self.next(end)) } }
+                group.addTask {
+                    _ = await end.ended()
+                    if let frame = end.closeRecord?.received {
+                        hear(.closed(code: Int(frame.code?.rawValue ?? 1005), reason: Array(frame.reason.utf8)))
+                        hear(.ended(nil))
+                    } else {
+                        hear(.ended(.standInLost))
+                    }
+                }
+            }
+        }
+        task.withLockedValue { $0 = running }
+        hear(.opened(Agreement(response: ResponseHead(status: 101))))
+    }
+
+    func receive(_ take: @escaping @Sendable (Result<Message, SystemFailure>) -> Void) { read.yield(take) }
+    func send(_ message: Message, _ done: @escaping @Sendable (SystemFailure?) -> Void) { order.yield(.send(message, done)) }
+
+    func ping(_ done: @escaping @Sendable (SystemFailure?) -> Void) {
+        Task { [end] in
+            do throws(TransportError) {
+                _ = try await end.ping(timeout: .seconds(3600))
+                done(nil)
+            } catch { done(.standInLost) }
+        }
+    }
+
+    func close(code: Int, reason: [UInt8]) {
+        let code = code == 1005 ? nil : CloseCode(rawValue: UInt16(code))
+        order.yield(.close(CloseFrame(code, reason: String(decoding: reason, as: UTF8.self))))
+    }
+
+    func abort() { end.abort() }
+
+    private static func carryOut(_ order: Order, _ end: MemoryTransport) async {
+        switch order {
+        case .send(let message, let done):
+            guard (try? await end.send(message)) != nil else { return done(.standInLost) }
+            end.whenWritten { done($0 ? nil : .standInLost) }
+        case .close(let frame): _ = await end.close(frame)
+        }
+    }
+
+    private static func next(_ end: MemoryTransport) async -> Result<Message, SystemFailure> {
+        guard case .message(let message)? = try? await end.receive() else { return .failure(.standInLost) }
+        return .success(message)
+    }
+}
+
+extension SystemFailure {
+    /// What the system says when there is no connection: ENOTCONN of Darwin.
+    static let standInLost = SystemFailure(domain: "NSPOSIXErrorDomain", code: 57, detail: "Socket is not connected")
+}
+
+/// Runs `body` with the transport for the system's WebSocket over a stand-in, its peer, and the link between them.
+func withStandInSocket(
+    _ configuration: WebSocketConfiguration,
+    _ body: (_ client: any MessageTransport, _ server: any MessageTransport, _ link: TransportKind.Link) async throws -> Void
+) async throws {
+    var patient = WebSocketConfiguration()
+    patient.limits = configuration.limits
+    (patient.limits.message, patient.limits.receiveBuffer) = (1 << 30, 1)
+    patient.timeouts = configuration.timeouts
+    (patient.timeouts.pingInterval, patient.timeouts.ping, patient.timeouts.stall) = (nil, .seconds(3600), .seconds(3600))
+    patient.timeouts.close = .seconds(3600)
+    let (near, far) = MemoryTransport.pair(client: patient, server: configuration)
+    let client = try await URLSessionTransport.open(StandInSocket(near), SystemSettings(configuration))
+    defer { client.abort() }
+    let link = TransportKind.Link {
+        far.stall()
+    } resume: {
+        far.resume()
+    } cut: {
+        far.cut()
+    }
+    try await body(client, far, link)
+}

@@ -1,0 +1,34 @@
+import Holdfast
+import Testing
+import WebSocketApple
+
+@Suite struct SystemRequestTests {
+    private func problem(_ url: String, _ configure: (inout WebSocketConfiguration) -> Void = { _ in }) -> TransportError.Code? {
+        do throws(TransportError) {
+            _ = try SystemRequest(url, .with(configure))
+            return nil
+        } catch { return error.code }
+    }
+
+    @Test func `the system gets the headers, the subprotocols and the limit`() throws {
+        let request = try SystemRequest(
+            "wss://example.com/feed?x=1",
+            .with {
+                $0.headers = ["Authorization": "Bearer t"]
+                $0.subprotocols = ["a", "b"]
+                $0.limits.message = 77
+            })
+        #expect(request.url == "wss://example.com/feed?x=1")
+        #expect(request.headers == ["Authorization": "Bearer t", "Sec-WebSocket-Protocol": "a, b"])
+        #expect(request.messageLimit == 77)
+    }
+
+    @Test func `what the system cannot do is said, not ignored`() {
+        #expect(problem("wss://example.com/") == nil)
+        #expect(problem("https://example.com/") == .invalidURL)
+        #expect(problem("wss://example.com/") { $0.tls = TLSOptions(isInsecure: true) } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.tls.trust = .pem([]) } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.headers = ["Upgrade": "h2c"] } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.subprotocols = ["a b"] } == .invalidConfiguration)
+    }
+}

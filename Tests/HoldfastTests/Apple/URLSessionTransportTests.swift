@@ -1,0 +1,220 @@
+import Holdfast
+import HoldfastTesting
+import Testing
+import WebSocketApple
+
+/// What `URLSessionWebSocketTask` does that no other WebSocket does.
+@Suite(.timeLimit(.minutes(1))) struct URLSessionTransportTests {
+    private let socket = ScriptedSocket()
+    private let clock = ManualClock()
+    private let lost = SystemFailure.standInLost
+
+    /// An open transport, and what was asked of the system since.
+    private func open(
+        _ configure: (inout SystemSettings) -> Void = { _ in }
+    ) async throws -> (URLSessionTransport, AsyncStream<ScriptedSocket.Asked>.AsyncIterator) {
+        var settings = SystemSettings()
+        settings.pingInterval = nil
+        configure(&settings)
+        let transport = try await opening(settings) { $0.tell(.opened(Agreement(response: ResponseHead(status: 101)))) }
+        return (transport, socket.asked.makeAsyncIterator())
+    }
+
+    private func opening(
+        _ settings: SystemSettings = SystemSettings(), _ act: @escaping @Sendable (ScriptedSocket) -> Void
+    ) async throws(TransportError) -> URLSessionTransport {
+        let (clock, socket) = (clock, socket)
+        async let transport = { () async throws(TransportError) in
+            try await URLSessionTransport.open(socket, settings, clock: clock)
+        }()
+        _ = await clock.nextSleep()
+        act(socket)
+        do { return try await transport } catch { throw error as? TransportError ?? TransportError(.lost, "\(error)") }
+    }
+
+    @Test func `the system is asked for the next message after each`() async throws {
+        var (transport, asked) = try await open()
+        for number in 0..<3 {
+            #expect(await asked.next() == .receive)
+            socket.give(.success(.text("\(number)")))
+            #expect(try await transport.message() == .text("\(number)"))
+        }
+        #expect(await asked.next() == .receive)
+    }
+
+    @Test func `it is asked for no more while the app does not keep up`() async throws {
+        var (transport, asked) = try await open { $0.receiveBuffer = 1 }
+        #expect(await asked.next() == .receive)
+        socket.give(.success(.text("long")))
+        try await transport.send(.text("a mark in the order"))
+        #expect(await asked.next() == .send(.text("a mark in the order")))
+        #expect(try await transport.message() == .text("long"))
+        #expect(await asked.next() == .receive)
+    }
+
+    @Test func `a ping that the system calls back for twice is answered once`() async throws {
+        var (transport, asked) = try await open()
+        #expect(await asked.next() == .receive)
+        async let trip = transport.ping(timeout: .seconds(5))
+        #expect(await asked.next() == .ping)
+        clock.advance(by: .milliseconds(30))
+        socket.pong()
+        socket.pong()
+        #expect(try await trip == .milliseconds(30))
+        // Nor does the second call count as a sign of life: the next ping still has to be answered.
+        async let next = transport.ping(timeout: .seconds(5))
+        #expect(await asked.next() == .ping)
+        socket.pong()
+        #expect(try await next == .zero)
+    }
+
+    @Test func `a ping that the system never calls back for ends at its deadline`() async throws {
+        var (transport, asked) = try await open()
+        #expect(await asked.next() == .receive)
+        async let trip = failure { _ = try await transport.ping(timeout: .seconds(5)) }
+        #expect(await asked.next() == .ping)
+        while await clock.nextSleep() != .seconds(5) {}
+        clock.advance(by: .seconds(5))
+        #expect(await trip == .timedOut)
+        #expect(transport.closeRecord == nil)
+    }
+
+    @Test func `a ping that fails is no sign of life`() async throws {
+        var (transport, asked) = try await open { $0.pingTimeout = .seconds(7) }
+        #expect(await asked.next() == .receive)
+        transport.probe()
+        #expect(await asked.next() == .ping)
+        socket.pong(lost)
+        while await clock.nextSleep() != .seconds(7) {}
+        clock.advance(by: .seconds(7))
+        #expect(await transport.ended().failureCode == .unresponsive)
+    }
+
+    @Test(arguments: [1000, 1012, 3000, 4000, 4321, 4999])
+    func `close codes travel as numbers, whether the system has a name for them or not`(code: Int) async throws {
+        var (transport, asked) = try await open()
+        #expect(await asked.next() == .receive)
+        async let record = transport.close(CloseFrame(CloseCode(rawValue: UInt16(code)), reason: "done"))
+        #expect(await asked.next() == .close(code, "done"))
+        socket.tell(.closed(code: code, reason: Array("bye".utf8)))
+        socket.give(.failure(lost))
+        let told = await record
+        #expect(told.received == CloseFrame(CloseCode(rawValue: UInt16(code)), reason: "bye") && told.isClean)
+        #expect(told.closedFirst == .local)
+    }
+
+    @Test(arguments: [0, 1005, 1006, -1, 70_000])
+    func `a number that cannot travel stands for a close frame without a code`(code: Int) async throws {
+        let (transport, _) = try await open()
+        socket.tell(.closed(code: code, reason: []))
+        socket.give(.failure(lost))
+        #expect(try await transport.ended().get().received == CloseFrame())
+    }
+
+    @Test(arguments: [true, false])
+    func `the close frame and the end of reading may come in any order`(isFrameFirst: Bool) async throws {
+        var (transport, asked) = try await open()
+        #expect(await asked.next() == .receive)
+        if isFrameFirst { socket.tell(.closed(code: 4001, reason: [])) }
+        socket.give(.failure(lost))
+        if !isFrameFirst { socket.tell(.closed(code: 4001, reason: [])) }
+        _ = await transport.ended()
+        #expect(transport.closeRecord?.received?.code?.rawValue == 4001 && transport.closeRecord?.closedFirst == .remote)
+        // The system answers a close frame by itself.
+        #expect(await asked.next() == .abort)
+    }
+
+    @Test func `what the system still holds when the close frame is told is read first`() async throws {
+        var (transport, asked) = try await open()
+        #expect(await asked.next() == .receive)
+        socket.tell(.closed(code: 1000, reason: []))
+        socket.give(.success(.text("last")))
+        #expect(await asked.next() == .receive)
+        socket.give(.failure(lost))
+        #expect(try await transport.message() == .text("last"))
+        #expect(try await transport.message() == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `half an end is a whole one after a moment`(isReading: Bool) async throws {
+        let (transport, _) = try await open()
+        if isReading { socket.give(.failure(lost)) } else { socket.tell(.ended(nil)) }
+        while await clock.nextSleep() != .seconds(1) {}
+        clock.advance(by: .seconds(1))
+        #expect(await transport.ended().failureCode == .lost)
+    }
+
+    @Test func `a message that is too big for the system ends the connection with 1009`() async throws {
+        var (transport, asked) = try await open { $0.messageLimit = 100 }
+        #expect(await asked.next() == .receive)
+        socket.give(.failure(SystemFailure(domain: "NSPOSIXErrorDomain", code: 40, detail: "Message too long")))
+        guard case .close(1009, _)? = await asked.next() else { throw CancellationError() }
+        #expect(await transport.ended().failureCode == .protocolViolation)
+    }
+
+    @Test func `and so does one that the system let through`() async throws {
+        var (transport, asked) = try await open { $0.messageLimit = 100 }
+        #expect(await asked.next() == .receive)
+        socket.give(.success(.binary(Array(repeating: 0, count: 101))))
+        guard case .close(1009, _)? = await asked.next() else { throw CancellationError() }
+        #expect(await transport.ended().failureCode == .protocolViolation)
+    }
+
+    @Test func `a message in pieces is gathered, and one that is too large for that is given up`() async throws {
+        var (transport, asked) = try await open { $0.messageLimit = 100 }
+        #expect(await asked.next() == .receive)
+        let ticket = try await transport.beginMessage()
+        for isLast in [false, true] {
+            try await transport.send(MessageChunk(kind: .binary, bytes: Array(repeating: 1, count: 50), isLast: isLast), of: ticket)
+        }
+        #expect(await asked.next() == .send(.binary(Array(repeating: 1, count: 100))))
+        let large = try await transport.beginMessage()
+        try await transport.send(MessageChunk(kind: .binary, bytes: Array(repeating: 1, count: 101), isLast: false), of: large)
+        guard case .close(1011, _)? = await asked.next() else { throw CancellationError() }
+        #expect(await transport.ended().failureCode == .tooLarge)
+    }
+
+    @Test func `a refusal tells the status and the headers`() async throws {
+        var refusal = SystemFailure(domain: "NSURLErrorDomain", code: -1011, detail: "bad response")
+        refusal.response = ResponseHead(status: 503, headers: ["Retry-After": "7"])
+        let failure = await opened { [refusal] in $0.tell(.ended(refusal)) }
+        #expect(failure?.code == .refused && failure?.response?.status == 503 && failure?.response?.headers["Retry-After"] == "7")
+    }
+
+    @Test func `our own verdict on a server is what the app is told`() async throws {
+        var refusal = SystemFailure(domain: "NSURLErrorDomain", code: -999, detail: "cancelled")
+        refusal.verdict = TransportError(.tls, "no pin matches")
+        let failure = await opened { [refusal] in $0.tell(.ended(refusal)) }
+        #expect(failure?.code == .tls && failure?.detail == "no pin matches")
+    }
+
+    @Test(arguments: [
+        (-1003, TransportError.Code.unresolved), (-1004, .unreachable), (-1009, .unreachable), (-1202, .tls), (-1001, .timedOut),
+        (-1022, .invalidConfiguration), (-1011, .invalidHandshake),
+    ])
+    func `the numbers of the system become words`(number: Int, code: TransportError.Code) async throws {
+        let failure = await opened { $0.tell(.ended(SystemFailure(domain: "NSURLErrorDomain", code: number, detail: "no"))) }
+        #expect(failure?.code == code)
+        #expect(failure?.detail == "no (NSURLErrorDomain \(number))")
+    }
+
+    @Test func `an attempt that comes to nothing is given up at its deadline, and dropped`() async throws {
+        let clock = clock
+        var settings = SystemSettings()
+        settings.openTimeout = .seconds(3)
+        let failure = await opened(settings) { _ in clock.advance(by: .seconds(3)) }
+        #expect(failure?.code == .timedOut)
+        var asked = socket.asked.makeAsyncIterator()
+        #expect(await asked.next() == .abort)
+    }
+
+    /// Why it could not be opened.
+    private func opened(
+        _ settings: SystemSettings = SystemSettings(), _ act: @escaping @Sendable (ScriptedSocket) -> Void
+    ) async -> TransportError? {
+        do throws(TransportError) {
+            _ = try await opening(settings, act)
+            return nil
+        } catch { return error }
+    }
+}

@@ -1,0 +1,62 @@
+import Holdfast
+import HoldfastTesting
+import Observation
+import Testing
+
+@testable import HoldfastUI
+
+@MainActor @Suite(.timeLimit(.minutes(1))) struct ConnectionModelTests {
+    /// Time that the test moves.
+    private struct BadgeTime: Sendable {
+        let clock = ManualClock()
+        let origin = ContinuousClock.now
+
+        var now: ContinuousClock.Instant { origin + (clock.now.offset) }
+        func sleep(until instant: ContinuousClock.Instant) async throws { try await clock.sleep(for: now.duration(to: instant)) }
+    }
+
+    private func wait(for status: ConnectionStatus, in model: ConnectionModel) async {
+        while model.status != status, !Task.isCancelled {
+            await withCheckedContinuation { continuation in
+                withObservationTracking {
+                    _ = model.status
+                } onChange: {
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
+    @Test func `it counts down to the next attempt, and follows what comes then`() async {
+        let time = BadgeTime()
+        let (states, tell) = AsyncStream.makeStream(of: WebSocketState.self)
+        let model = ConnectionModel(states, now: { time.now }) { try await time.sleep(until: $0) }
+        #expect(model.status == .connecting)
+        tell.yield(.waiting(until: time.origin + .seconds(3), cause: nil))
+        for seconds in [3, 2] {
+            await wait(for: .reconnecting(seconds: seconds), in: model)
+            time.clock.advance(by: await time.clock.nextSleep())
+        }
+        await wait(for: .reconnecting(seconds: 1), in: model)
+        tell.yield(.connected(since: time.now))
+        await wait(for: .connected, in: model)
+        tell.yield(.held)
+        await wait(for: .offline, in: model)
+        tell.yield(.closed(nil))
+        tell.finish()
+        await wait(for: .closed(isFailure: false), in: model)
+    }
+
+    @Test func `a model that is released lets its socket go`() async {
+        let server = MemoryServer()
+        var socket: WebSocket? = WebSocket(clock: ContinuousClock(), connect: server.connect)
+        var model = socket.map { ConnectionModel($0) }
+        let peer = await server.nextAttempt()?.accept()
+        if let model { await wait(for: .connected, in: model) }
+        weak let trace = model
+        model = nil
+        socket = nil
+        #expect(trace == nil)
+        _ = await peer?.ended()
+    }
+}

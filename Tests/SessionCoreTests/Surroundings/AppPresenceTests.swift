@@ -1,0 +1,89 @@
+import HoldfastTesting
+import MachineCore
+import SessionCore
+import Testing
+
+@Suite struct AppPresenceTests {
+    private let start = Moment.start
+
+    private func effects(
+        _ presence: inout AppPresence, _ input: AppPresence.Input, at offset: Duration = .zero
+    ) -> [AppPresence.Effect] {
+        var effects: [AppPresence.Effect] = []
+        presence.handle(input, at: start + offset, into: &effects)
+        return effects
+    }
+
+    private func wake(_ presence: inout AppPresence, at offset: Duration) -> [AppPresence.Effect] {
+        var effects: [AppPresence.Effect] = []
+        presence.wake(at: start + offset, into: &effects)
+        return effects
+    }
+
+    @Test func `time is asked for before the sockets hear that the app left`() {
+        var presence = AppPresence()
+        #expect(effects(&presence, .left) == [.borrow, .tell(.background)])
+        #expect(effects(&presence, .left).isEmpty)
+    }
+
+    @Test func `without extra time there is only the news`() {
+        var presence = AppPresence(extraTime: nil)
+        #expect(effects(&presence, .left) == [.tell(.background)])
+        #expect(presence.deadline == nil)
+        #expect(effects(&presence, .returned) == [.tell(.foreground)])
+    }
+
+    @Test func `the time is given back when it is over, and the return is told all the same`() {
+        var presence = AppPresence(extraTime: .seconds(20))
+        _ = effects(&presence, .left, at: .seconds(1))
+        #expect(presence.deadline == start + .seconds(21))
+        #expect(wake(&presence, at: .seconds(20)).isEmpty)
+        #expect(wake(&presence, at: .seconds(21)) == [.giveBack])
+        #expect(effects(&presence, .expired).isEmpty)
+        #expect(effects(&presence, .returned) == [.tell(.foreground)])
+    }
+
+    @Test func `a return gives the time back at once`() {
+        var presence = AppPresence()
+        _ = effects(&presence, .left)
+        #expect(effects(&presence, .returned) == [.giveBack, .tell(.foreground)])
+        #expect(presence.phase == .present)
+    }
+
+    @Test(arguments: [AppPresence.Input.expired, .ending])
+    func `when the system wants its time back, the connection is dropped first`(input: AppPresence.Input) {
+        var presence = AppPresence()
+        _ = effects(&presence, .left)
+        #expect(effects(&presence, input) == [.tell(.suspended), .giveBack])
+    }
+
+    @Test func `a Mac goes to sleep and wakes up`() {
+        var presence = AppPresence()
+        #expect(effects(&presence, .ending) == [.tell(.suspended)])
+        #expect(effects(&presence, .returned) == [.tell(.foreground)])
+    }
+
+    /// Every list of six events; `nil` lets the deadline pass.
+    @Test func `whatever happens, time is borrowed and given back in turn, and none is kept in the foreground`() {
+        let events: [AppPresence.Input?] = [.left, .returned, .expired, .ending, nil]
+        for number in 0..<15_625 {
+            var (presence, borrowed, rest) = (AppPresence(extraTime: .seconds(20)), false, number)
+            for step in 0..<6 {
+                let now = Duration.seconds(step)
+                var orders: [AppPresence.Effect] = []
+                if let event = events[rest % 5] {
+                    orders = effects(&presence, event, at: now)
+                } else if let deadline = presence.deadline {
+                    presence.wake(at: deadline, into: &orders)
+                }
+                rest /= 5
+                for order in orders {
+                    guard order == .borrow || order == .giveBack else { continue }
+                    #expect(borrowed == (order == .giveBack))
+                    borrowed = order == .borrow
+                }
+                #expect(borrowed == (presence.deadline != nil))
+            }
+        }
+    }
+}

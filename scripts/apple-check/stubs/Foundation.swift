@@ -1,0 +1,135 @@
+// What the Apple-only files use of Foundation. Each declaration stands below the page of Apple's documentation that it is taken from
+// (https://developer.apple.com/documentation/foundation/…), with the sendability of the headers of Xcode 16.
+@_exported import Darwin
+@_exported import Dispatch
+
+// nsobject, nsobjectprotocol (Objective-C runtime)
+public protocol NSObjectProtocol: AnyObject {}
+open class NSObject: NSObjectProtocol { public init() {} }
+
+// nslock, nslocking/withlock(_:)
+open class NSLock: NSObject, @unchecked Sendable {
+    public func withLock<R>(_ body: () throws -> R) rethrows -> R { try body() }
+}
+
+// data
+public struct Data: RandomAccessCollection, Hashable, Sendable {
+    public typealias Index = Int
+    public typealias Element = UInt8
+    public init<S: Sequence>(_ elements: S) where S.Element == UInt8 {}
+    public var startIndex: Int { fatalError() }
+    public var endIndex: Int { fatalError() }
+    public subscript(index: Int) -> UInt8 { fatalError() }
+}
+
+// url
+public struct URL: Hashable, Sendable { public init?(string: String) {} }
+
+// nserror/localizeddescription, seen through Error
+extension Error { public var localizedDescription: String { fatalError() } }
+
+// urlerror, urlerror/errorcode
+public struct URLError: Error, Sendable { public var errorCode: Int { fatalError() } }
+
+// posixerror, posixerrorcode
+public enum POSIXErrorCode: Int32, Sendable { case EPERM = 1 }
+public struct POSIXError: Error, Sendable { public var code: POSIXErrorCode { fatalError() } }
+
+// notification, notification/name
+public struct Notification {
+    public struct Name: Hashable, Sendable, RawRepresentable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+    }
+    public var name: Name { fatalError() }
+}
+
+// operationqueue/main
+open class OperationQueue: NSObject, @unchecked Sendable { public class var main: OperationQueue { fatalError() } }
+
+// notificationcenter, …/addobserver(forname:object:queue:using:), …/removeobserver(_:)
+open class NotificationCenter: NSObject, @unchecked Sendable {
+    public class var `default`: NotificationCenter { fatalError() }
+    open func addObserver(
+        forName name: Notification.Name?, object: Any?, queue: OperationQueue?, using block: @escaping @Sendable (Notification) -> Void
+    ) -> any NSObjectProtocol { fatalError() }
+    open func removeObserver(_ observer: Any) {}
+}
+
+// urlrequest
+public struct URLRequest: Hashable, Sendable {
+    public init(url: URL) {}
+    public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {}
+}
+
+// urlresponse, httpurlresponse/statuscode, httpurlresponse/allheaderfields
+open class URLResponse: NSObject, @unchecked Sendable {}
+open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+    open var statusCode: Int { fatalError() }
+    open var allHeaderFields: [AnyHashable: Any] { fatalError() }
+}
+
+// urlprotectionspace, urlcredential, urlauthenticationchallenge
+open class URLProtectionSpace: NSObject, @unchecked Sendable {
+    open var authenticationMethod: String { fatalError() }
+    open var host: String { fatalError() }
+}
+open class URLCredential: NSObject, @unchecked Sendable {}
+open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
+    open var protectionSpace: URLProtectionSpace { fatalError() }
+}
+// nsurlauthenticationmethodservertrust
+public let NSURLAuthenticationMethodServerTrust = ""
+
+// urlsessionconfiguration/ephemeral
+open class URLSessionConfiguration: NSObject, @unchecked Sendable {
+    public class var ephemeral: URLSessionConfiguration { fatalError() }
+}
+
+// urlsessiontask
+open class URLSessionTask: NSObject, @unchecked Sendable {
+    open func resume() {}
+    open var response: URLResponse? { fatalError() }
+}
+
+// urlsessionwebsockettask
+@available(macOS 10.15, iOS 13.0, *)
+open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
+    // urlsessionwebsockettask/closecode: an NS_ENUM, so that every number makes one; that initializer is failable all the same
+    public enum CloseCode: Int, @unchecked Sendable { case invalid = 0, normalClosure = 1000, goingAway = 1001 }
+    // urlsessionwebsockettask/message
+    @nonexhaustive public enum Message: Sendable { case data(Data), string(String) }
+    open func send(_ message: Message, completionHandler: @escaping @Sendable ((any Error)?) -> Void) {}
+    open func receive(completionHandler: @escaping @Sendable (Result<Message, any Error>) -> Void) {}
+    open func sendPing(pongReceiveHandler: @escaping @Sendable ((any Error)?) -> Void) {}
+    open func cancel(with closeCode: CloseCode, reason: Data?) {}
+    open var maximumMessageSize: Int { get { fatalError() } set {} }
+}
+
+// urlsessiondelegate, urlsessiontaskdelegate, urlsessionwebsocketdelegate; their requirements are optional
+public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
+    func urlSession(
+        _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
+}
+public protocol URLSessionTaskDelegate: URLSessionDelegate {
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
+}
+@available(macOS 10.15, iOS 13.0, *)
+public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {
+    func urlSession(_ session: URLSession, webSocketTask: URLSessionWebSocketTask, didOpenWithProtocol protocol: String?)
+    func urlSession(
+        _ session: URLSession, webSocketTask: URLSessionWebSocketTask, didCloseWith closeCode: URLSessionWebSocketTask.CloseCode,
+        reason: Data?)
+}
+
+// urlsession
+open class URLSession: NSObject, @unchecked Sendable {
+    public enum AuthChallengeDisposition: Int, Sendable {
+        case useCredential, performDefaultHandling, cancelAuthenticationChallenge, rejectProtectionSpace
+    }
+    public init(configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue queue: OperationQueue?) {}
+    open func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask { fatalError() }
+    open func finishTasksAndInvalidate() {}
+    open func invalidateAndCancel() {}
+}
