@@ -11,7 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop survive survive-share lint format bench bench-quick fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop tls proxies doctor survive survive-share lint format bench bench-quick fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -23,7 +23,7 @@ demo: ## Watch a connection survive two cuts (builds the tool first; then under 
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit tool network fuzz-short conformance-share interop survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, bad links, cost
+test: unit tool network fuzz-short conformance-share interop tls proxies doctor survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -61,13 +61,23 @@ conformance-share: build
 interop: build ## Node ws, Python websockets, websocketd, nginx with TLS and Chromium
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop Interop/run.sh
 
+tls: build ## TLS of nginx, Python and Go: versions, chains, names, dates, pins and client certificates, good and bad
+	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite tls Interop/tls/run.sh
+
+proxies: build ## Through tinyproxy, squid, microsocks and dante; past nginx with a password and with cookies
+	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite proxies Interop/proxies/run.sh
+	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite guards Interop/guards/run.sh
+
+doctor: build ## `holdfast doctor` examines real servers, broken ones, and places where there is none
+	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite doctor Interop/doctor/run.sh
+
 survive-share: build
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh share
 
 survive: build ## 1,000 cuts against real servers, which are also killed and frozen; 10,000 connections opened and closed (minutes)
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh
 
-conformance: ## Autobahn, all 517 cases in both roles, with a release build (about 20 minutes)
+conformance: ## Autobahn, all 517 cases in both roles, in the clear and over TLS, with a release build (about 40 minutes)
 	@$(TALLY) suite conformance Conformance/run.sh all
 
 fuzz: ## Fuzz for FUZZ_SECONDS (60) on each target

@@ -96,8 +96,8 @@ let package = Package(
         .target(
             name: "Holdfast",
             dependencies: [
-                "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "WebSocketApple", nioLocks, deques,
-                logging, metrics, tracing,
+                "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "WebSocketApple", nioCore, nioLocks,
+                deques, logging, metrics, tracing,
             ],
             path: "Sources/Client/Holdfast", exclude: privacyManifest.excluded, resources: privacyManifest.resources, swiftSettings: strict),
 
@@ -180,6 +180,18 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "HoldfastToolTests", dependencies: ["HoldfastTool", "HoldfastServer", "WebSocketCore", metrics], swiftSettings: strict),
+            name: "HoldfastToolTests",
+            dependencies: [
+                "HoldfastTool", "HoldfastServer", "WebSocketCore", metrics,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
     ]
 )
+
+// A Mac that tests for iOS builds all targets there are, and iOS has no processes: it leaves those out that start any.
+if Context.environment["HOLDFAST_FOR_IOS"] != nil {
+    let unfit = ["HoldfastTool", "HoldfastPeer", "HoldfastProbe", "FuzzTargets", "FuzzTests", "ScriptedPeers", "HoldfastTests"]
+    let left = Set(unfit + ["HoldfastServerTests", "HoldfastTestingTests", "HoldfastToolTests"])
+    package.targets.removeAll { left.contains($0.name) }
+    package.products.removeAll { $0.name == "holdfast" }
+}

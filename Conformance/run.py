@@ -27,6 +27,8 @@ EXPECTED = HERE / "expected.json"
 REPORTS = pathlib.Path(os.environ.get("REPORTS") or pathlib.Path(os.environ["ROOT"], "reports", "conformance")).resolve()
 SLOW_GROUPS = {"9", "12", "13"}
 CASES_PER_INSTANCE = 24
+QUICK_PER_SECURE = 8  # of so many quick ones in a share, one is run over TLS, too; and of so many slow ones
+SLOW_PER_SECURE = 5
 SECONDS_PER_SLOW_CASE = 60  # only an upper bound, after which an instance is given up
 SECONDS_PER_CASE = 12
 
@@ -40,22 +42,31 @@ def in_order(case):
 
 
 def choose_cases(scope, known):
-    """The cases of a scope; `share` rotates with the number of commits, so that every run tests others."""
+    """The cases of a scope, and those of them to be run over TLS too.
+
+    `share` rotates with the number of commits, so that every run tests others.
+    """
     if scope == "all":
-        return known
+        return known, known
     quick = [case for case in known if group(case) not in SLOW_GROUPS]
     if scope == "quick":
-        return quick
+        return quick, []
     slow = [case for case in known if group(case) in SLOW_GROUPS]
     index, shares = (int(part) for part in (os.environ.get("SHARE") or f"{commit_count()}/12").split("/"))
-    print(f"share {index % shares} of {shares} of the {len(slow)} slow cases")
-    return quick + slow[index % shares :: shares]
+    chosen = slow[index % shares :: shares]
+    secure = quick[index % QUICK_PER_SECURE :: QUICK_PER_SECURE] + chosen[:: SLOW_PER_SECURE]
+    print(f"share {index % shares} of {shares} of the {len(slow)} slow cases; {len(secure)} cases over TLS too")
+    return quick + chosen, secure
 
 
 def commit_count():
     command = ["git", "-C", str(HERE), "rev-list", "--count", "HEAD"]
     result = subprocess.run(command, capture_output=True, text=True)
     return int(result.stdout) if result.returncode == 0 else int(time.time() // 86_400)
+
+
+def way(role, certificate):
+    return f"{role} over TLS" if certificate else role
 
 
 def deal(cases):
@@ -91,13 +102,26 @@ def stop(process):
             process.wait()
 
 
-class Instance:
-    """One run of the suite: some cases in one role, with a directory for its reports."""
+class Certificate:
+    """For localhost, signed by itself, made for this run."""
 
-    def __init__(self, role, index, cases):
+    def __init__(self, directory):
+        self.file, self.key = str(directory / "certificate.pem"), str(directory / "key.pem")
+        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+        command += ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-keyout", self.key, "-out", self.file]
+        subprocess.run(command, check=True, capture_output=True)
+
+
+class Instance:
+    """One run of the suite: some cases in one role, in the clear or over TLS, with a directory for its reports."""
+
+    def __init__(self, role, index, cases, certificate=None):
         self.role = role
+        self.certificate = certificate
+        self.scheme = "wss" if certificate else "ws"
+        self.way = way(role, certificate)
         self.cases = cases
-        self.directory = REPORTS / role / f"{index:02}"
+        self.directory = REPORTS / self.way.replace(" ", "-") / f"{index:02}"
         slow = sum(group(case) in SLOW_GROUPS for case in cases)
         self.seconds = 30 + slow * SECONDS_PER_SLOW_CASE + (len(cases) - slow) * SECONDS_PER_CASE
 
@@ -116,16 +140,20 @@ class Instance:
             else:
                 self.run_server(server_port)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
-            print(f"{self.role}: {error}; see {self.directory}")
+            print(f"{self.way}: {error}; see {self.directory}")
         return self.results()
 
     def run_client(self):
         port = free_port()
-        suite = self.start("fuzzingserver", url=f"ws://127.0.0.1:{port}")
+        url = f"{self.scheme}://127.0.0.1:{port}"
+        tls = {"cert": self.certificate.file, "key": self.certificate.key} if self.certificate else {}
+        suite = self.start("fuzzingserver", url=url, **tls)
         try:
             wait_for_port(port, suite)
             with open(self.directory / "client.log", "w") as log:
-                command = [os.environ["HOLDFAST_BIN"], "autobahn-client", f"ws://127.0.0.1:{port}", "--agent", AGENT]
+                command = [os.environ["HOLDFAST_BIN"], "autobahn-client", url, "--agent", AGENT]
+                if self.certificate:
+                    command += ["--ca", self.certificate.file]
                 status = subprocess.run(command, stdout=log, stderr=log, timeout=self.seconds).returncode
                 if status != 0:
                     raise RuntimeError(f"our client ended with status {status}")
@@ -133,7 +161,7 @@ class Instance:
             stop(suite)
 
     def run_server(self, server_port):
-        suite = self.start("fuzzingclient", servers=[{"agent": AGENT, "url": f"ws://127.0.0.1:{server_port}"}])
+        suite = self.start("fuzzingclient", servers=[{"agent": AGENT, "url": f"{self.scheme}://127.0.0.1:{server_port}"}])
         try:
             suite.wait(self.seconds)
         finally:
@@ -161,17 +189,22 @@ def alone():
 
 
 class EchoServer:
-    """Our server under test, one process for all instances."""
+    """Our server under test, one process for all instances in the clear or all over TLS."""
+
+    def __init__(self, certificate=None):
+        self.certificate = certificate
 
     def __enter__(self):
-        REPORTS.mkdir(parents=True, exist_ok=True)
-        log = open(REPORTS / "server.log", "w")
-        self.process = subprocess.Popen([os.environ["HOLDFAST_BIN"], "echo-server"], stdout=subprocess.PIPE, stderr=log, text=True)
+        log = open(REPORTS / f"server{'-tls' if self.certificate else ''}.log", "w")
+        command = [os.environ["HOLDFAST_BIN"], "echo-server"]
+        if self.certificate:
+            command += ["--tls-cert", self.certificate.file, "--tls-key", self.certificate.key]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         said = self.process.stdout.readline()
         match = re.match(r"listening (\d+)", said)
         if not match:
             stop(self.process)
-            sys.exit(f"our echo server said {said!r}, not its port; see {REPORTS / 'server.log'}")
+            sys.exit(f"our echo server said {said!r}, not its port; see {log.name}")
         self.port = int(match[1])
         return self
 
@@ -179,43 +212,53 @@ class EchoServer:
         stop(self.process)
 
 
-def run_all(cases, roles, jobs):
+def run_all(cases, secure, roles, jobs):
     shutil.rmtree(REPORTS, ignore_errors=True)
-    instances = [Instance(role, index, dealt) for index, dealt in enumerate(deal(cases)) for role in roles]
+    REPORTS.mkdir(parents=True)
+    certificate = Certificate(REPORTS)
+    instances = [
+        Instance(role, index, dealt, shown)
+        for wanted, shown in [(cases, None), (secure, certificate)]
+        if wanted
+        for index, dealt in enumerate(deal(wanted))
+        for role in roles
+    ]
     instances.sort(key=lambda instance: -instance.seconds)
-    results = {role: {} for role in roles}
-    with EchoServer() as server, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        running = {pool.submit(instance.run, server.port): instance for instance in instances}
+    results = {instance.way: {} for instance in instances}
+    with EchoServer() as plain, EchoServer(certificate) as guarded, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(each.run, (guarded if each.certificate else plain).port): each for each in instances}
         for done in concurrent.futures.as_completed(running):
-            results[running[done].role].update(done.result())
+            results[running[done].way].update(done.result())
     return results
 
 
-def report_of(role, case):
+def report_of(way, case):
     name = f"{AGENT.lower()}_case_{case.replace('.', '_')}.html"
-    found = list((REPORTS / role).glob(f"*/{name}"))
+    found = list((REPORTS / way.replace(" ", "-")).glob(f"*/{name}"))
     return f"; see {os.path.relpath(found[0])}" if found else ""
 
 
-def judge(cases, results, expected):
-    """Prints every deviation and returns the number of passed and failed cases."""
+def judge(cases, secure, results, expected):
+    """Prints every deviation and returns the number of passed and failed cases; TLS changes nothing of what is expected."""
     passed = failed = 0
-    for role, found in results.items():
-        for case in cases:
+    for found_way, found in results.items():
+        role = found_way.split()[0]
+        for case in cases if found_way == role else secure:
             wanted, got = expected[case][role], found.get(case)
             if got == wanted:
                 passed += 1
                 continue
             failed += 1
             outcome = "behaviour {}, close {}".format(*got) if got else "no result"
-            print(f"{role} {case}: {outcome}; expected {wanted[0]}, {wanted[1]}{report_of(role, case)}")
+            print(f"{found_way} {case}: {outcome}; expected {wanted[0]}, {wanted[1]}{report_of(found_way, case)}")
     return passed, failed
 
 
 def record(results, expected):
     for role, found in results.items():
         for case, outcome in found.items():
-            expected[case][role] = outcome
+            if role in expected[case]:  # and not its twin over TLS
+                expected[case][role] = outcome
     lines = [f'  "{case}": {json.dumps(expected[case])}' for case in sorted(expected, key=in_order)]
     EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
@@ -228,16 +271,16 @@ def main():
     arguments = parser.parse_args()
 
     expected = json.loads(EXPECTED.read_text())
-    cases = choose_cases(arguments.scope, sorted(expected, key=in_order))
+    cases, secure = choose_cases(arguments.scope, sorted(expected, key=in_order))
     roles = ["client", "server"] if arguments.roles == "both" else [arguments.roles]
     jobs = int(os.environ.get("JOBS") or 2 * len(os.sched_getaffinity(0)))
     started = time.monotonic()
     with alone():
-        results = run_all(cases, roles, jobs)
-        passed, failed = judge(cases, results, expected)
+        results = run_all(cases, secure, roles, jobs)
+        passed, failed = judge(cases, secure, results, expected)
     if arguments.record:
         record(results, expected)
-    print(f"{len(cases)} cases, {' and '.join(roles)}, {time.monotonic() - started:.0f} s")
+    print(f"{len(cases)} cases, and {len(secure)} over TLS, {' and '.join(roles)}, {time.monotonic() - started:.0f} s")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed and not arguments.record else 0
 

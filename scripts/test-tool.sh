@@ -65,7 +65,7 @@ until_has() {
 pause() { read -r -t 0.05 <> <(:) || :; }
 
 # --- Help and usage
-for command in "" connect bench serve "serve echo" chaos demo; do
+for command in "" connect bench serve "serve echo" chaos demo pin doctor; do
     # shellcheck disable=SC2086
     run $command --help </dev/null
     check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
@@ -74,6 +74,12 @@ run connect --help </dev/null
 check "help lists the exit statuses" 'grep -q "EXIT STATUS" "$work/out" && grep -Eq "^ +64  wrong usage" "$work/out"'
 
 any=ws://127.0.0.1:1/
+expect "doctor follows no redirects" 64 "where they lead" doctor $any --follow
+expect "doctor's limit is the server's" 64 "--limit-cap" doctor $any --max-message 1K
+expect "doctor does not try messages that fill the memory" 64 "at most 32M" doctor $any --limit-cap 33M
+expect "doctor with an idle time of nothing" 64 "at least 0.1" doctor $any --idle 0
+run doctor $any </dev/null
+check "doctor where nobody listens says what to do" '[[ $status == 4 ]] && grep -q "→ look whether the server runs" "$work/out"'
 expect "no URL" 64 "Missing expected argument" connect
 expect "an unknown command" 64 "Error" conect
 expect "an unknown option" 64 "Unknown option" connect $any --frobnicate
@@ -350,6 +356,22 @@ check "pin --insecure --json warns, and has both pins" '[[ $status == 0 ]] && er
 import json, sys
 row = json.load(open(sys.argv[1]))[\"chain\"][0]
 assert row[\"publicKeyPin\"] == \"sha256/\" + sys.argv[2] and row[\"certificatePin\"].startswith(\"cert-sha256/\")" "$work/out" "$own_pin"'
+run pin "$tls_url" --ca "$ca" --cert "$work/none.pem" </dev/null
+check "pin takes a client certificate, too" '[[ $status == 64 ]] && err_has "cannot read"'
+run connect "$tls_url" --ca "$ca" --pin "sha256/$own_pin" -x hi --wait 0.2 </dev/null
+check "--pin takes what pin prints" '[[ $status == 0 ]] && out_is hi'
+other_pin=sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=
+expect "another --pin shows the chain's own" 5 "none of the pins for 127.0.0.1, but sha256/${own_pin//+/\\+}" \
+    connect "$tls_url" --ca "$ca" --pin "$other_pin" -x hi
+run connect "$tls_url" --ca "$ca" --pin "$other_pin" --pin-report-only -x hi --wait 0.2 </dev/null
+check "--pin-report-only connects and warns" '[[ $status == 0 ]] && out_is hi && err_has "WARNING: the chain of 127.0.0.1 has none of the pins"'
+expect "bench keeps pins" 5 "none of the pins" bench "$tls_url" --ca "$ca" --pin "$other_pin" "${brief[@]}"
+run bench "$tls_url" --ca "$ca" --pin "$other_pin" --pin-report-only "${brief[@]}" </dev/null
+check "bench warns once of pins to be reported only" '[[ $status == 0 && $(grep -c WARNING "$work/err") == 1 ]]'
+expect "an error names the option to use" 5 "is --ca, with a PEM file, here" connect "$tls_url" -x hi
+expect "--pin of a host without TLS" 64 "wss: URLs" connect $any --pin "$other_pin"
+expect "--key without --cert" 64 "give both" connect "$tls_url" --key "$ca"
+expect "--tls-min of a version that is none" 64 "use 1.2 or 1.3" connect "$tls_url" --tls-min 1.1
 expect "pin prints nothing that nobody vouches for" 5 "signed by itself|vouches" pin "$tls_url"
 expect "pin checks the name that it asks for" 5 "not for other.example" pin "$tls_url" --ca "$ca" --server-name other.example
 expect "pin of ws:" 64 "give a wss: URL" pin ws://127.0.0.1/

@@ -56,7 +56,9 @@ extension Wire {
         let payload = Frames.payload(size)
         let length = FrameHeader(.binary, mask: role == .client ? MaskKey(bits: 0) : nil, payloadLength: size).length + size
         for _ in 0..<(messages / sendBurst) {
-            for _ in 0..<sendBurst { handler.socket?.send(.binary, payload.span.bytes) }
+            payload.withUnsafeBytes { bytes in
+                for _ in 0..<sendBurst { handler.socket?.send(.binary, bytes.bytes) }
+            }
             wire.channel.embeddedEventLoop.run()
             try Failure.check("bytes sent", wire.channel.drain(), sendBurst * length)
         }

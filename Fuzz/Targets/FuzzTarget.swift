@@ -19,6 +19,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case extensions
     /// A string → `WebSocketURL`.
     case url
+    /// Bytes of a certificate → `ServerCertificate`, `Pin`, `CalendarDate`.
+    case certificate
+    /// Bytes of a proxy → `ProxyNegotiation`.
+    case proxy
+    /// `Set-Cookie` fields, one a line → `CookieJar`.
+    case cookies
     /// A list of inputs → `CloseHandshake`.
     case closing
     /// A list of inputs → `Heartbeat`.
@@ -36,6 +42,9 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .response: try Self.response(&input)
         case .extensions: try Self.extensions(&input)
         case .url: try Self.url(&input)
+        case .certificate: try Self.certificate(&input)
+        case .proxy: try Self.proxy(&input)
+        case .cookies: try Self.cookies(&input)
         case .closing: try Self.closing(&input)
         case .heartbeat: try Self.heartbeat(&input)
         }

@@ -4,25 +4,33 @@ import Holdfast
 struct AutobahnClient {
     let url: String
     let agent: String
+    /// A PEM file, for a server with TLS.
+    let authority: String?
 
     func run() async throws {
-        let count = try await WebSocketConnection.withConnection(to: "\(url)/getCaseCount") { connection in
+        let count = try await WebSocketConnection.withConnection(to: "\(url)/getCaseCount", configuration: configuration) { connection in
             for try await case .text(let text) in connection.messages { return Int(text) ?? 0 }
             return 0
         }
         for number in 1...max(count, 1) { await runCase(number) }
-        try await WebSocketConnection.withConnection(to: "\(url)/updateReports?agent=\(agent)") { connection in
-            for try await _ in connection.messages {}
+        try await WebSocketConnection.withConnection(to: "\(url)/updateReports?agent=\(agent)", configuration: configuration) {
+            for try await _ in $0.messages {}
         }
     }
 
     /// How a case ends is judged by the server; most are meant to end in an error here.
     private func runCase(_ number: Int) async {
-        var configuration = WebSocketConfiguration()
+        var configuration = configuration
         configuration.limits = .forPeers
         configuration.compression?.threshold = 0
         try? await WebSocketConnection.withConnection(to: "\(url)/runCase?case=\(number)&agent=\(agent)", configuration: configuration) {
             for try await message in $0.messages { try await $0.send(message) }
         }
+    }
+
+    private var configuration: WebSocketConfiguration {
+        var configuration = WebSocketConfiguration()
+        if let authority { configuration.tls.trust = .file(authority) }
+        return configuration
     }
 }

@@ -10,7 +10,7 @@ enum HoldfastPeer {
                HoldfastPeer cycles SERVER… --log FILE --count N
                HoldfastPeer survive-server --port N
                HoldfastPeer suite URL [--ca FILE] [--no-compression] [--lines]
-               HoldfastPeer autobahn-client URL --agent NAME
+               HoldfastPeer autobahn-client URL --agent NAME [--ca FILE]
                HoldfastPeer paths URL     (Linux)
         """
 
@@ -36,7 +36,7 @@ enum HoldfastPeer {
             exit(await suite.run() ? 0 : 1)
         case ("autobahn-client", 2):
             guard let agent = arguments.options["--agent"] else { fail() }
-            try await AutobahnClient(url: arguments.words[1], agent: agent).run()
+            try await AutobahnClient(url: arguments.words[1], agent: agent, authority: arguments.options["--ca"]).run()
         #if os(Linux)
             case ("paths", 2): await PathReport(url: arguments.words[1]).run()
         #endif

@@ -1,13 +1,15 @@
 #!/bin/bash
 # nginx as a peer: ends TLS in front of an echo server.
-#   nginx.sh echo-server --tls-cert FILE --tls-key FILE --upstream PORT
+#   nginx.sh echo-server --tls-cert FILE --tls-key FILE --upstream PORT [--read-timeout TIME]
 set -euo pipefail
 shift
+read_timeout=60s
 while [ $# -gt 0 ]; do
     case $1 in
         --tls-cert) certificate=$(realpath "$2") ;;
         --tls-key) key=$(realpath "$2") ;;
         --upstream) upstream=$2 ;;
+        --read-timeout) read_timeout=$2 ;;
     esac
     shift 2
 done
@@ -33,6 +35,7 @@ http {
         location / {
             proxy_pass http://127.0.0.1:$upstream;
             proxy_http_version 1.1;
+            proxy_read_timeout $read_timeout;
             proxy_set_header Upgrade \$http_upgrade;
             proxy_set_header Connection upgrade;
             proxy_set_header Host \$host;

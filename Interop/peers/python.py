@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Python `websockets` as a peer.
 
-python.py echo-server [--tls-cert FILE --tls-key FILE]
+python.py echo-server [--tls-cert FILE --tls-key FILE [--tls-client-ca FILE] [--tls-version 1.2|1.3]] [--no-compression] [--max-size BYTES]
 python.py suite URL [--ca FILE] [--no-compression] [--lines]
 """
 import argparse
@@ -34,7 +34,14 @@ async def echo_server(arguments):
     if arguments.tls_cert:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(arguments.tls_cert, arguments.tls_key)
-    async with serve(echo, "127.0.0.1", 0, ssl=tls, max_size=32 * MEBIBYTE) as server:
+        if arguments.tls_client_ca:
+            tls.verify_mode = ssl.CERT_REQUIRED
+            tls.load_verify_locations(arguments.tls_client_ca)
+        if arguments.tls_version:
+            version = ssl.TLSVersion["TLSv" + arguments.tls_version.replace(".", "_")]
+            tls.minimum_version = tls.maximum_version = version
+    compression = None if arguments.no_compression else "deflate"
+    async with serve(echo, "127.0.0.1", 0, ssl=tls, max_size=arguments.max_size, compression=compression) as server:
         print("listening", server.sockets[0].getsockname()[1], flush=True)
         await server.serve_forever()
 
@@ -148,6 +155,10 @@ def main():
     server = commands.add_parser("echo-server")
     server.add_argument("--tls-cert")
     server.add_argument("--tls-key")
+    server.add_argument("--tls-client-ca")
+    server.add_argument("--tls-version", choices=["1.2", "1.3"])
+    server.add_argument("--no-compression", action="store_true")
+    server.add_argument("--max-size", type=int, default=32 * MEBIBYTE)
     suite = commands.add_parser("suite")
     suite.add_argument("url")
     suite.add_argument("--ca")

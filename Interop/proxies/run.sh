@@ -1,165 +1,175 @@
 #!/bin/bash
-# Lets `holdfast connect` go through real proxies from Debian: tinyproxy, also behind stunnel for TLS, and microsocks.
+# Lets `holdfast connect` go through real proxies from Debian: tinyproxy and squid, which also speaks TLS, microsocks and dante.
 #
 #   Interop/proxies/run.sh
 #
-# HOLDFAST names the tool; without it the release build is made first.
+# HOLDFAST names the tool; without it the release build is made first. dante knows the passwords of the system's users alone, so it is
+# only told a wrong one.
 set -euo pipefail
-# shellcheck source=../../scripts/setup.sh
-source "$(dirname "$0")/../../scripts/setup.sh"
-need_apt tinyproxy-bin microsocks stunnel4 openssl python3
+# shellcheck source=../tool.sh
+source "$(dirname "$0")/../tool.sh"
+need_proxies
 HOLDFAST=$(swift_program HOLDFAST holdfast)
-unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY REQUEST_METHOD
 
-work=$(mktemp -d)
-started=()
-passed=0
-failed=0
-stop_all() {
-    local pid
-    for pid in "${started[@]}"; do kill "$pid" 2> /dev/null || true; done
-    for pid in "${started[@]}"; do wait "$pid" 2> /dev/null || true; done
-}
-trap 'stop_all; rm -rf "$work"' EXIT
-
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-
-# start PORT COMMAND…: starts a server in the background and waits until it takes connections.
-start() {
-    local port=$1
-    shift
-    "$@" > "$work/${1##*/}.$port.log" 2>&1 &
-    local pid=$!
-    started+=("$pid")
-    for _ in {1..600}; do
-        if (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then return 0; fi
-        kill -0 "$pid" 2> /dev/null || break
-        sleep 0.05
+# through NAME LOG MARK URL OPTION…: what is sent through the proxy comes back, and its log says that it was there.
+through() {
+    local name=$1 log=$2 mark=$3 before status=1
+    shift 3
+    before=$(grep -c "$mark" "$log" || true)
+    talk "$@" || true
+    # A proxy may write its log a moment later.
+    for _ in {1..100}; do
+        [ "$(grep -c "$mark" "$log" || true)" -le "$before" ] || break
+        sleep 0.1
     done
-    die "$1 does not start: $(tail -n 1 "$work/${1##*/}.$port.log")"
+    if grep -qx 'over the hills' "$work/output" && [ "$(grep -c "$mark" "$log" || true)" -gt "$before" ]; then status=0; fi
+    report $status "$name"
 }
 
-# serve VARIABLE OPTION…: starts an echo server of ours and keeps its URL in the variable.
-serve() {
-    local -n result=$1
-    local log="$work/server.$1"
-    shift
-    : > "$log"
-    "$HOLDFAST" serve echo --quiet "$@" > "$log" 2> "$log.errors" &
-    started+=($!)
-    for _ in {1..600}; do
-        result=$(head -n 1 "$log")
-        if [ -n "$result" ]; then return 0; fi
-        sleep 0.05
-    done
-    die "the server does not start: $(cat "$log.errors")"
+# pinned NAME: `holdfast pin` prints the pin of the server's key, through the proxy that the environment names.
+pinned() {
+    local pin status=1
+    pin=$(openssl x509 -in "$ca" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64)
+    timeout 120 "$HOLDFAST" pin "$secure" --ca "$ca" --proxy-ca "$proxy_ca" > "$work/output" 2>&1 < /dev/null || true
+    if grep -qF "$pin" "$work/output"; then status=0; fi
+    report $status "$1"
 }
 
-# tinyproxy_config PORT [LINE]…: a proxy that listens there, with these lines.
-tinyproxy_config() {
+# tinyproxy_at PORT [LINE]…: one that listens there, with these lines.
+tinyproxy_at() {
     local port=$1
     shift
     printf '%s\n' "Port $port" 'Listen 127.0.0.1' 'Timeout 600' 'MaxClients 50' 'LogLevel Connect' "$@" > "$work/tinyproxy.$port"
-    echo "$work/tinyproxy.$port"
+    launch "$port" tinyproxy -d -c "$work/tinyproxy.$port"
 }
 
-report() {
-    if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
-        echo "ok $2"
-    else
-        failed=$((failed + 1))
-        echo "not ok $2"
-        sed 's/^/    /' "$work/output"
-    fi
+# squid_at PORT TLSPORT: one that wants a name and a password, and leads to no port 9.
+squid_at() {
+    local folder=$work/squid
+    mkdir "$folder"
+    # The name in the file is not where the password comes from, so that it stands in no list of processes.
+    printf 'somebody:%s\n' "$(openssl passwd -apr1 -stdin <<< p-ss)" > "$folder/passwords"
+    chmod 644 "$folder/passwords"
+    [ "$(id -u)" != 0 ] || chown -R proxy "$folder"
+    cat > "$folder/conf" <<END
+http_port 127.0.0.1:$1
+https_port 127.0.0.1:$2 tls-cert=$work/proxy.pem tls-key=$work/proxy.key
+auth_param basic program /usr/lib/squid/basic_ncsa_auth $folder/passwords
+auth_param basic children 1
+acl known proxy_auth REQUIRED
+acl forbidden port 9
+http_access deny forbidden
+http_access allow known
+http_access deny all
+pid_filename none
+cache_log $folder/cache.log
+access_log stdio:$folder/access.log
+logfile_rotate 0
+cache deny all
+cache_mem 4 MB
+pinger_enable off
+netdb_filename none
+coredump_dir $folder
+dns_timeout 2 seconds
+max_filedescriptors 1024
+shutdown_lifetime 0 seconds
+END
+    launch "$1" squid -N -f "$folder/conf"
 }
 
-# through NAME LOG TEXT URL OPTION…: what is sent through the proxy comes back, and its log says that it was there.
-through() {
-    local name=$1 log=$2 mark=$3 before after status=1
-    shift 3
-    before=$(grep -c "$mark" "$log" || true)
-    timeout 120 "$HOLDFAST" connect -x 'over the hills' --wait 0.2 "$@" > "$work/output" 2>&1 || true
-    after=$(grep -c "$mark" "$log" || true)
-    if grep -qx 'over the hills' "$work/output" && [ "$after" -gt "$before" ]; then status=0; fi
-    report $status "$name"
+# danted_at PORT METHOD: one with this way to log in, which leads to no port 9.
+danted_at() {
+    cat > "$work/danted.$1" <<END
+logoutput: stderr
+internal: 127.0.0.1 port = $1
+external: lo
+clientmethod: none
+socksmethod: $2
+user.unprivileged: $(id -un)
+client pass { from: 127.0.0.0/8 to: 0.0.0.0/0 }
+socks block { from: 127.0.0.0/8 to: 0.0.0.0/0 port = 9 }
+socks pass { from: 127.0.0.0/8 to: 0.0.0.0/0 log: connect }
+END
+    launch "$1" danted -f "$work/danted.$1"
 }
 
-# directly NAME URL OPTION…: what is sent comes back.
-directly() {
-    local name=$1 status=1
-    shift
-    timeout 120 "$HOLDFAST" connect -x 'over the hills' --wait 0.2 "$@" > "$work/output" 2>&1 || true
-    if grep -qx 'over the hills' "$work/output"; then status=0; fi
-    report $status "$name"
-}
-
-# refused NAME TEXT URL OPTION…: there is no connection, and the tool says this, but never the password.
-refused() {
-    local name=$1 text=$2 status=1
-    shift 2
-    if ! timeout 120 "$HOLDFAST" connect -x 'over the hills' --wait 0.2 "$@" > "$work/output" 2>&1 \
-        && grep -q "$text" "$work/output" && ! grep -q 'p%2Dss\|p-ss' "$work/output"; then status=0; fi
-    report $status "$name"
-}
-
-openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1,DNS:localhost \
-    -keyout "$work/key.pem" -out "$work/cert.pem" 2> /dev/null
-ca=$work/cert.pem
-serve plain --port 0
-serve secure --port 0 --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
-named=${plain/127.0.0.1/localhost}
+certificate server
+certificate proxy
+ca=$work/server.pem
+proxy_ca=$work/proxy.pem
+open=$(free_port) tiny=$(free_port) closed=$(free_port) squid=$(free_port) tls=$(free_port)
+micro=$(free_port) micro_guarded=$(free_port) dante=$(free_port) dante_guarded=$(free_port)
+tinyproxy_at "$open"
+tinyproxy_at "$tiny" 'BasicAuth somebody p-ss'
+tinyproxy_at "$closed" 'ConnectPort 563'
+squid_at "$squid" "$tls"
+launch "$micro" microsocks -i 127.0.0.1 -p "$micro"
+launch "$micro_guarded" microsocks -i 127.0.0.1 -p "$micro_guarded" -u somebody -P p-ss
+danted_at "$dante" none
+danted_at "$dante_guarded" username
+serve plain
+serve secure --tls-cert "$ca" --tls-key "$work/server.key"
+servers=("$plain" "${plain/127.0.0.1/localhost}" "$secure")
+if grep -q '^0*1 ' /proc/net/if_inet6 2> /dev/null; then
+    serve sixth --host ::1
+    servers+=("$sixth")
+else
+    echo '# this machine has no IPv6: nothing is tried over it'
+fi
+await_all
 nobody=ws://127.0.0.1:$(free_port)/
 
-http=$(free_port)
-start "$http" tinyproxy -d -c "$(tinyproxy_config "$http")"
-guarded=$(free_port)
-start "$guarded" tinyproxy -d -c "$(tinyproxy_config "$guarded" 'BasicAuth somebody p-ss')"
-closed=$(free_port)
-start "$closed" tinyproxy -d -c "$(tinyproxy_config "$closed" 'ConnectPort 563')"
-within_tls=$(free_port)
-printf '%s\n' 'foreground = yes' 'pid =' "[proxy]" "accept = 127.0.0.1:$within_tls" "connect = 127.0.0.1:$http" "cert = $work/cert.pem" \
-    "key = $work/key.pem" > "$work/stunnel.conf"
-start "$within_tls" stunnel4 "$work/stunnel.conf"
-socks=$(free_port)
-start "$socks" microsocks -i 127.0.0.1 -p "$socks"
-socks_guarded=$(free_port)
-start "$socks_guarded" microsocks -i 127.0.0.1 -p "$socks_guarded" -u somebody -P p-ss
+login=somebody:p%2Dss wrong=nobody:p%2Dss
+for url in "${servers[@]}"; do
+    place=${url%:*} trust=()
+    if [ "$url" = "$secure" ]; then trust=(--ca "$ca"); fi
+    through "tinyproxy: $place" "$work/tinyproxy.$tiny.log" CONNECT "$url" --proxy "http://$login@localhost:$tiny" "${trust[@]}"
+    through "squid: $place" "$work/squid/access.log" TCP_TUNNEL/200 "$url" --proxy "http://$login@127.0.0.1:$squid" "${trust[@]}"
+    through "microsocks: $place" "$work/microsocks.$micro_guarded.log" connected "$url" \
+        --proxy "socks5://$login@127.0.0.1:$micro_guarded" "${trust[@]}"
+done
+through 'tinyproxy: no login is needed' "$work/tinyproxy.$open.log" CONNECT "$plain" --proxy "http://127.0.0.1:$open"
+through 'squid within TLS: ws' "$work/squid/access.log" TCP_TUNNEL/200 "$plain" --proxy "https://$login@127.0.0.1:$tls" --proxy-ca "$proxy_ca"
+through 'squid within TLS: wss' "$work/squid/access.log" TCP_TUNNEL/200 "$secure" --ca "$ca" \
+    --proxy "https://$login@localhost:$tls" --proxy-ca "$proxy_ca"
+through 'microsocks: no login is needed' "$work/microsocks.$micro.log" connected "$plain" --proxy "socks5://127.0.0.1:$micro"
+through 'dante: ws' "$work/danted.$dante.log" pass "$plain" --proxy "socks5://127.0.0.1:$dante"
+through 'dante: ws to a name' "$work/danted.$dante.log" pass "${plain/127.0.0.1/localhost}" --proxy "socks5://localhost:$dante"
+through 'dante: wss' "$work/danted.$dante.log" pass "$secure" --ca "$ca" --proxy "socks5://127.0.0.1:$dante"
+through 'dante: a login that it does not want' "$work/danted.$dante.log" pass "$plain" --proxy "socks5://$login@127.0.0.1:$dante"
 
-http_log=$work/tinyproxy.$http.log
-guarded_log=$work/tinyproxy.$guarded.log
-through 'tinyproxy: ws' "$http_log" CONNECT "$plain" --proxy "http://127.0.0.1:$http"
-through 'tinyproxy: ws to a name' "$http_log" CONNECT "$named" --proxy "http://localhost:$http"
-through 'tinyproxy: wss' "$http_log" CONNECT "$secure" --ca "$ca" --proxy "http://127.0.0.1:$http"
-through 'tinyproxy: name and password' "$guarded_log" CONNECT "$plain" --proxy "http://somebody:p%2Dss@127.0.0.1:$guarded"
-refused 'tinyproxy: no password' 'wants a name and a password' "$plain" --proxy "http://127.0.0.1:$guarded"
-refused 'tinyproxy: a wrong password' 'not open the way' "$plain" --proxy "http://nobody:p%2Dss@127.0.0.1:$guarded"
+for proxy in "tinyproxy $tiny" "squid $squid"; do
+    read -r name port <<< "$proxy"
+    refused "$name: no password" 'wants a name and a password' "$plain" --proxy "http://127.0.0.1:$port"
+    refused "$name: a wrong password" 'not open the way' "$plain" --proxy "http://$wrong@127.0.0.1:$port"
+    refused "$name: a server that is not there" 'could not reach the server' "$nobody" --proxy "http://$login@127.0.0.1:$port"
+    refused "$name: a name that nobody has" 'could not reach the server' ws://nobody.invalid/ --proxy "http://$login@127.0.0.1:$port"
+done
 refused 'tinyproxy: a port that it forbids' 'does not let us through' "$plain" --proxy "http://127.0.0.1:$closed"
-refused 'tinyproxy: a server that is not there' 'could not reach the server' "$nobody" --proxy "http://127.0.0.1:$http"
-through 'tinyproxy within TLS: ws' "$http_log" CONNECT "$plain" --proxy "https://127.0.0.1:$within_tls" --proxy-ca "$ca"
-through 'tinyproxy within TLS: wss' "$http_log" CONNECT "$secure" --ca "$ca" --proxy "https://127.0.0.1:$within_tls" --proxy-ca "$ca"
-refused 'tinyproxy within TLS: nobody vouches for it' 'TLS with the proxy' "$plain" --proxy "https://127.0.0.1:$within_tls"
-
-socks_log=$work/microsocks.$socks.log
-socks_guarded_log=$work/microsocks.$socks_guarded.log
-through 'microsocks: ws' "$socks_log" connected "$plain" --proxy "socks5://127.0.0.1:$socks"
-through 'microsocks: ws to a name' "$socks_log" 'connected to localhost' "$named" --proxy "socks5://127.0.0.1:$socks"
-through 'microsocks: wss' "$socks_log" connected "$secure" --ca "$ca" --proxy "socks5://127.0.0.1:$socks"
-through 'microsocks: name and password' "$socks_guarded_log" connected "$plain" --proxy "socks5://somebody:p%2Dss@127.0.0.1:$socks_guarded"
-refused 'microsocks: no password' 'who we are' "$plain" --proxy "socks5://127.0.0.1:$socks_guarded"
-refused 'microsocks: a wrong password' 'does not know this name' "$plain" --proxy "socks5://nobody:p%2Dss@127.0.0.1:$socks_guarded"
-refused 'microsocks: a server that is not there' 'could not reach the server' "$nobody" --proxy "socks5://127.0.0.1:$socks"
-refused 'a proxy that speaks no TLS' 'TLS with the proxy\|hung up\|connection reset' "$plain" --proxy "https://127.0.0.1:$socks"
-refused 'a SOCKS proxy is no HTTP proxy' 'not answer as an HTTP proxy\|hung up' "$plain" --proxy "http://127.0.0.1:$socks"
+refused 'squid: a port that it forbids' 'does not let us through' ws://127.0.0.1:9/ --proxy "http://$login@127.0.0.1:$squid"
+HTTPS_PROXY="https://$login@127.0.0.1:$tls" pinned 'squid within TLS: pins are those of the server behind it'
+refused 'squid within TLS: nobody vouches for it' 'TLS with the proxy' "$plain" --proxy "https://$login@127.0.0.1:$tls"
+refused 'squid within TLS: the password is wrong' 'wants a name and a password' "$plain" \
+    --proxy "https://$wrong@127.0.0.1:$tls" --proxy-ca "$proxy_ca"
+refused 'squid within TLS: nobody vouches for the server' "TLS with $secure" "$secure" \
+    --proxy "https://$login@127.0.0.1:$tls" --proxy-ca "$proxy_ca"
+for proxy in "microsocks $micro $micro_guarded" "dante $dante $dante_guarded"; do
+    read -r name port guarded <<< "$proxy"
+    refused "$name: no password" 'who we are' "$plain" --proxy "socks5://127.0.0.1:$guarded"
+    refused "$name: a wrong password" 'does not know this name' "$plain" --proxy "socks5://$wrong@127.0.0.1:$guarded"
+    refused "$name: a server that is not there" 'could not reach the server' "$nobody" --proxy "socks5://127.0.0.1:$port"
+    refused "$name: a name that nobody has" 'could not reach the server\|does not say why' ws://nobody.invalid/ --proxy "socks5://127.0.0.1:$port"
+done
+refused 'dante: a port that it forbids' 'does not let us through' ws://127.0.0.1:9/ --proxy "socks5://127.0.0.1:$dante"
+refused 'a proxy that speaks no TLS' 'TLS with the proxy\|hung up\|connection reset' "$plain" --proxy "https://127.0.0.1:$micro"
+refused 'a SOCKS proxy is no HTTP proxy' 'not answer as an HTTP proxy\|hung up' "$plain" --proxy "http://127.0.0.1:$micro"
 refused 'a proxy that is not there' 'could not connect to the proxy' "$plain" --proxy "http://127.0.0.1:1"
 
-HTTP_PROXY="http://127.0.0.1:$http" through 'HTTP_PROXY, for ws' "$http_log" CONNECT "$plain"
-https_proxy="http://127.0.0.1:$http" through 'https_proxy, for wss' "$http_log" CONNECT "$secure" --ca "$ca"
-ALL_PROXY="socks5://127.0.0.1:$socks" through 'ALL_PROXY' "$socks_log" connected "$plain"
+HTTP_PROXY=http://127.0.0.1:$open through 'HTTP_PROXY, for ws' "$work/tinyproxy.$open.log" CONNECT "$plain"
+https_proxy=http://127.0.0.1:$open through 'https_proxy, for wss' "$work/tinyproxy.$open.log" CONNECT "$secure" --ca "$ca"
+ALL_PROXY=socks5://127.0.0.1:$micro through 'ALL_PROXY' "$work/microsocks.$micro.log" connected "$plain"
 export ALL_PROXY=http://127.0.0.1:1
 refused 'ALL_PROXY is looked at' 'could not connect to the proxy' "$plain"
 NO_PROXY=127.0.0.0/8 directly 'NO_PROXY' "$plain"
 directly '--no-proxy' "$plain" --no-proxy
-
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

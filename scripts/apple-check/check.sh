@@ -3,6 +3,8 @@
 #
 #   scripts/apple-check/check.sh [--canary]
 #
+# And finds, in what the debug build has noted of all the others, uses of the standard library that iOS 17 or macOS 14 does not have.
+#
 # --canary adds mistakes to a copy, one at a time, and expects to see each: API that iOS 17 does not have, and a wrong type inside every
 # `#if` of the files for Apple platforms, for what is inside a condition that never holds is not checked at all.
 # What is slow, the standard library for two platforms, stays in .build/apple-check (a minute or two the first time).
@@ -29,11 +31,12 @@ STRICT=(
 PURE=(-strict-memory-safety)
 
 # Each module after those it imports. Of those that need SwiftNIO: the files that do not, as far as the others ask for them.
-MODULES=(MachineCore WebSocketCore SessionCore WebSocketRuntime WebSocketApple Holdfast HoldfastUI)
+MODULES=(MachineCore WebSocketCore SessionCore WebSocketRuntime WebSocketNIO WebSocketApple Holdfast HoldfastUI)
 files() {
     case $1 in
     *Core) find "$SOURCES/Core/$1" -name '*.swift' ;;
-    WebSocketRuntime) echo "$SOURCES/Runtime/WebSocketRuntime/TransportError.swift" ;;
+    WebSocketRuntime) find "$SOURCES/Runtime/WebSocketRuntime/TransportError.swift" "$SOURCES/Runtime/WebSocketRuntime/Trust" -name '*.swift' ;;
+    WebSocketNIO) find "$SOURCES/Runtime/WebSocketNIO/Network" -name '*.swift' ;;
     WebSocketApple) find "$SOURCES/Runtime/WebSocketApple/System" -name '*.swift' ;;
     Holdfast)
         echo "$SOURCES/Client/Holdfast/Network/PathSource.swift" "$SOURCES/Client/Holdfast/Network/NetworkPathMonitor.swift"
@@ -46,9 +49,11 @@ files() {
 # platform NAME: sets what compiling for it needs.
 platform() {
     case $1 in
-    ios) TARGET=x86_64-apple-ios17.0-simulator INTERFACE=x86_64-apple-ios-simulator STUBS=(Darwin Dispatch Foundation Network Security UIKit SwiftUI) ;;
-    macos) TARGET=x86_64-apple-macosx14.0 INTERFACE=x86_64-apple-macos STUBS=(Darwin Dispatch Foundation Network Security AppKit SwiftUI) ;;
+    ios) TARGET=x86_64-apple-ios17.0-simulator INTERFACE=x86_64-apple-ios-simulator KIT=UIKit ;;
+    macos) TARGET=x86_64-apple-macosx14.0 INTERFACE=x86_64-apple-macos KIT=AppKit ;;
     esac
+    # Each after those it imports.
+    STUBS=(Darwin Dispatch Foundation Security Network "$KIT" SwiftUI NIOConcurrencyHelpers NIOCore NIOTransportServices)
     DIR=$OUT/$1
     COMMON=(-target "$TARGET" -resource-dir "$DIR/resources" -sdk "$DIR/sdk" -module-cache-path "$DIR/cache" -I "$DIR/resources/shims"
         -I "$DIR/stubs" -I "$DIR/modules" -Xfrontend -disable-objc-interop)
@@ -90,6 +95,21 @@ check() {
     for module in "${MODULES[@]}"; do compile "$module" "$DIR/modules" || return 1; done
 }
 
+# newer STORE ROOT: uses of the standard library below ROOT that iOS 17 or macOS 14 does not have, as an index tells them.
+newer() { python3 "$HERE/newer.py" "$OUT/symbols" "$1" "$2/" "$TOOLCHAIN/../libIndexStore.so"; }
+
+# The whole package, SwiftNIO's users among it, as the debug build has noted it.
+check_newer() {
+    local library
+    mkdir -p "$OUT/symbols"
+    for library in "${STANDARD_LIBRARY[@]}" Synchronization; do
+        [ -n "$(find "$OUT/symbols" -name "$library*" -newer "$TOOLCHAIN/linux/$library.swiftmodule")" ] && continue
+        swift-symbolgraph-extract -module-name "$library" -target "$(uname -m)-unknown-linux-gnu" -minimum-access-level public \
+            -skip-synthesized-members -output-dir "$OUT/symbols"
+    done
+    newer "$PWD/.build/debug/index/store" "$PWD"
+}
+
 # sees MODULE PLATFORM…: whether compiling it for one of them fails.
 sees() {
     local module=$1 name
@@ -105,6 +125,7 @@ canaries() {
     local copy file line seen=0 missed=0
     copy=$(mktemp -d)
     trap "rm -rf '$copy'" EXIT
+    finds() { if newer "$@" > /dev/null; then return 1; fi; }
     note() { if "$@"; then seen=$((seen + 1)); else echo "not seen: $file:$line"; missed=$((missed + 1)); fi; }
     restore() { rm -rf "$copy/Sources" && mkdir "$copy/Sources" && cp -r Sources/Core Sources/Client Sources/Runtime "$copy/Sources"; }
     SOURCES=$copy/Sources
@@ -112,18 +133,25 @@ canaries() {
     file=Core/SessionCore/Reconnect/Loss.swift line=end
     cat "$HERE/canary.swift" >> "$SOURCES/$file"
     note sees SessionCore ios
+    file=canary.swift line=end
+    mkdir "$copy/newer"
+    { echo 'struct Loss {}'; cat "$HERE/canary.swift"; } > "$copy/newer/canary.swift"
+    (cd "$copy/newer" && swiftc -parse-as-library -c -index-store-path store canary.swift 2> /dev/null)
+    note finds "$copy/newer/store" "$copy/newer"
     while read -r file; do
         file=${file#Sources/}
         while IFS=: read -r line _; do
             restore
             sed -i "${line}a private let canary: Int = \"\"" "$SOURCES/$file"
             case $file in
+            */WebSocketRuntime/*) note sees WebSocketRuntime ios macos ;;
+            */WebSocketNIO/*) note sees WebSocketNIO ios macos ;;
             */WebSocketApple/*) note sees WebSocketApple ios macos ;;
             */Holdfast/*) note sees Holdfast ios macos ;;
             */HoldfastUI/*) note sees HoldfastUI ios macos ;;
             esac
         done < <(grep -n '^#if' "Sources/$file")
-    done < <(for module in WebSocketApple Holdfast HoldfastUI; do SOURCES=Sources files "$module"; done | tr ' ' '\n' | xargs grep -l '^#if')
+    done < <(for module in WebSocketRuntime WebSocketNIO WebSocketApple Holdfast HoldfastUI; do SOURCES=Sources files "$module"; done | tr ' ' '\n' | xargs grep -l '^#if')
     echo "$seen of $((seen + missed)) canaries were seen"
     [ $missed = 0 ]
 }
@@ -133,6 +161,7 @@ status=0
 ios=$!
 (check macos) || status=1
 wait $ios || status=1
+check_newer || status=1
 if [ "${1:-}" = --canary ]; then
     [ $status = 0 ] || { echo "without a mistake it fails already"; exit 1; }
     canaries

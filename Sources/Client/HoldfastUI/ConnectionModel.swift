@@ -21,24 +21,27 @@ public import Observation
     init<States: AsyncSequence & Sendable>(
         _ states: States, now: @escaping @Sendable () -> ContinuousClock.Instant,
         sleep: @escaping @Sendable (_ until: ContinuousClock.Instant) async throws -> Void
-    ) where States.Element == WebSocketState, States.Failure == Never {
+    ) where States.Element == WebSocketState {
         // SAFETY: cancelled with the model, and holds it weakly.
         following = Task { [weak self] in
             var countdown: Task<Void, Never>?
-            for await state in states {
-                countdown?.cancel()
-                // SAFETY: cancelled by the next state and at the end.
-                countdown = Task { [weak self] in
-                    while !Task.isCancelled {
-                        let present = now()
-                        self?.show(ConnectionStatus(state, at: present))
-                        guard let next = ConnectionStatus.nextChange(of: state, after: present), (try? await sleep(next)) != nil else {
-                            return
+            // Those that come here do not throw, which a generic parameter can say only from iOS 18 on.
+            do {
+                for try await state in states {
+                    countdown?.cancel()
+                    // SAFETY: cancelled by the next state and at the end.
+                    countdown = Task { [weak self] in
+                        while !Task.isCancelled {
+                            let present = now()
+                            self?.show(ConnectionStatus(state, at: present))
+                            guard let next = ConnectionStatus.nextChange(of: state, after: present), (try? await sleep(next)) != nil else {
+                                return
+                            }
                         }
                     }
+                    if self == nil { break }
                 }
-                if self == nil { break }
-            }
+            } catch {}
             // The last words stay.
             if self == nil { countdown?.cancel() }
         }

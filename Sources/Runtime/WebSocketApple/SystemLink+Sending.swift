@@ -51,15 +51,22 @@ extension SystemLink {
         var message = gathered ?? (chunk.kind, [])
         message.bytes += chunk.bytes
         gathered = chunk.isLast ? nil : message
-        guard message.bytes.count <= settings.messageLimit else { return giveUp() }
+        guard message.bytes.count <= settings.messageLimit else {
+            return giveUp(TransportError(.tooLarge, "over URLSession a message in pieces has at most \(settings.messageLimit) bytes"))
+        }
         guard chunk.isLast else { return }
-        send(message.kind == .text ? .text(String(decoding: message.bytes, as: UTF8.self)) : .binary(message.bytes))
+        guard message.kind == .text else { return send(.binary(message.bytes)) }
+        let text = String(decoding: message.bytes, as: UTF8.self)
+        // The system takes no bytes for a text, and mended ones would be another message.
+        guard text.utf8.elementsEqual(message.bytes) else {
+            return giveUp(TransportError(.codec, "over URLSession a text in pieces has to be UTF-8"))
+        }
+        send(.text(text))
     }
 
-    private func giveUp() {
+    private func giveUp(_ error: TransportError) {
         gathered = nil
         isDiscarding = true
-        let error = TransportError(.tooLarge, "over URLSession a message in pieces has at most \(settings.messageLimit) bytes")
         failure = failure ?? error
         ports.outbound.finish(error, discarding: true)
         feedClosing(.fail(CloseFrame(.internalError, reason: "a message was given up half sent")))

@@ -4,9 +4,8 @@ package import WebSocketRuntime
 
 /// A WebSocket that the system carries: `URLSessionWebSocketTask` behind the seam of all transports.
 ///
-/// The system decides about proxies, VPNs and radios, and is all that watchOS has. It is weaker than our own: no compression, a message
-/// in pieces is gathered before it leaves, and what it has buffered when the link breaks may be lost. Bytes in ``traffic`` are those of
-/// messages.
+/// The system decides about proxies, VPNs and radios. It is weaker than our own: no compression, a message in pieces is gathered before
+/// it leaves, and what it has buffered when the link breaks may be lost. Bytes in ``traffic`` are those of messages.
 package final class URLSessionTransport: MessageTransport {
     package let agreement: Agreement
     package let role = Role.client

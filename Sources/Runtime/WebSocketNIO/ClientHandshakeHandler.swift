@@ -12,6 +12,7 @@ final class ClientHandshakeHandler: ChannelInboundHandler, RemovableChannelHandl
     private let opened: EventLoopPromise<WebSocketChannel>
     private var head: HeadParser<ResponseHead>
     private var refusal: (failure: HandshakeFailure, response: ResponseHead, body: RefusalBody)?
+    private var trustAdvice: String?
     private var deadline: Scheduled<Void>?
     private var isDone = false
 
@@ -43,6 +44,11 @@ final class ClientHandshakeHandler: ChannelInboundHandler, RemovableChannelHandl
         while !isDone, buffer.readableBytes > 0 {
             if refusal == nil { readHead(&buffer, context) } else { readRefusal(&buffer, context) }
         }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let passed = event as? TrustGate.Passed { trustAdvice = passed.advice }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -87,7 +93,9 @@ final class ClientHandshakeHandler: ChannelInboundHandler, RemovableChannelHandl
 
     private func endRefusal(_ context: ChannelHandlerContext) {
         guard let refusal else { return }
-        var error = TransportError(.refused, "\(options.url) refused the upgrade: \(refusal.response)", underlying: refusal.failure)
+        let advice = [400, 403].contains(refusal.response.status) ? trustAdvice.map { "; \($0)" } : nil
+        var error = TransportError(
+            .refused, "\(options.url) refused the upgrade: \(refusal.response)\(advice ?? "")", underlying: refusal.failure)
         (error.response, error.body) = (refusal.response, refusal.body.bytes)
         end(context, with: error)
     }

@@ -21,6 +21,10 @@ package struct ClientOptions: Sendable {
     package var redirects = RedirectPolicy.never
     /// The subprotocols offered where a redirect has left the origin: none that is a secret.
     package var publicSubprotocols: [String] = []
+    /// Where cookies are kept; nil: nowhere.
+    package var cookies: CookieStore?
+    /// Where connections live; nil: ``NIOConnector/defaultGroup``.
+    package var group: (any EventLoopGroup)?
     /// Finds the addresses of hosts; nil: the system does.
     package var resolver: (@Sendable (any EventLoop) -> any Resolver & Sendable)?
     package var connection = ConnectionSettings(role: .client)

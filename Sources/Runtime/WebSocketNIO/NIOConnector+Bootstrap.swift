@@ -4,7 +4,6 @@ import WebSocketCore
 import WebSocketRuntime
 
 #if canImport(Network)
-    import Network
     import NIOTransportServices
 #endif
 
@@ -12,49 +11,52 @@ extension NIOConnector {
     typealias Initializer = @Sendable (any Channel) -> EventLoopFuture<Void>
 
     #if canImport(Network)
-        /// Network.framework: it knows VPNs, proxies, and the radio's moods.
         static var defaultGroup: any EventLoopGroup { NIOTSEventLoopGroup.singleton }
 
-        /// Whether the system does TLS: only on its own event loops, and it is asked for nothing but the defaults.
-        static func isSystemTLS(_ options: ClientOptions, on group: any EventLoopGroup) -> Bool {
-            options.tls.features.isEmpty && options.proxy == nil && NIOTSConnectionBootstrap(validatingGroup: group) != nil
+        /// Who judges the server where the system does TLS: on its own event loops, without a proxy of ours, as its TLS begins with the
+        /// connection, and for what it can do; nil: NIOSSL does it.
+        static func systemTrust(_ options: ClientOptions, on group: any EventLoopGroup) throws(TransportError) -> SystemTrust? {
+            guard options.url.isSecure, options.proxy == nil, NetworkBootstrap.takes(group),
+                options.tls.features.isSubset(of: SystemTrust.ofNetwork)
+            else { return nil }
+            return try SystemTrust(
+                options.tls, host: options.url.host, place: "\(options.url)", path: "Network.framework", supporting: SystemTrust.ofNetwork)
         }
 
-        static func open(_ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer) -> EventLoopFuture<
-            any Channel
-        > {
-            guard let bootstrap = NIOTSConnectionBootstrap(validatingGroup: group) else {
+        /// With `trust` the system does TLS.
+        static func open(
+            _ options: ClientOptions, on group: any EventLoopGroup, trust: SystemTrust? = nil, _ initializer: @escaping Initializer
+        ) -> EventLoopFuture<any Channel> {
+            guard var bootstrap = NetworkBootstrap(group, connectTimeout: options.connectTimeout, initializer) else {
                 return openPosix(options, on: group, initializer)
             }
-            var configured =
-                bootstrap
-                .connectTimeout(TimeAmount(options.connectTimeout))
-                .channelOption(ChannelOptions.autoRead, value: false)
-                // An attempt that cannot succeed now fails now: when to try again is the session's to decide.
-                .channelOption(NIOTSChannelOptions.waitForActivity, value: false)
-                .channelInitializer(initializer)
-            if options.url.isSecure, isSystemTLS(options, on: group) {
-                let tls = NWProtocolTLS.Options()
-                sec_protocol_options_add_tls_application_protocol(tls.securityProtocolOptions, "http/1.1")
-                configured = configured.tlsOptions(tls)
-            }
+            if let trust { bootstrap.secure(with: trust) }
             return switch options.destination {
-            case .host(let host, let port): configured.connect(host: host, port: port)
-            case .socket(let path): configured.connect(unixDomainSocketPath: path)
+            case .host(let host, let port): bootstrap.connect(host: host, port: port)
+            case .socket(let path): bootstrap.connect(socketPath: path)
             }
         }
     #else
         static var defaultGroup: any EventLoopGroup { MultiThreadedEventLoopGroup.singleton }
 
-        /// Whether the system does TLS; here NIOSSL always does.
-        static func isSystemTLS(_ options: ClientOptions, on group: any EventLoopGroup) -> Bool { false }
+        /// Who judges the server where the system does TLS; here NIOSSL always does.
+        static func systemTrust(_ options: ClientOptions, on group: any EventLoopGroup) throws(TransportError) -> SystemTrust? { nil }
 
-        static func open(_ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer) -> EventLoopFuture<
-            any Channel
-        > {
+        static func open(
+            _ options: ClientOptions, on group: any EventLoopGroup, trust: SystemTrust? = nil, _ initializer: @escaping Initializer
+        ) -> EventLoopFuture<any Channel> {
             openPosix(options, on: group, initializer)
         }
     #endif
+
+    /// Throws for event loops that nothing can be opened on.
+    static func check(_ group: any EventLoopGroup) throws(TransportError) {
+        #if canImport(Network)
+            if NetworkBootstrap.takes(group) { return }
+        #endif
+        guard ClientBootstrap(validatingGroup: group) == nil else { return }
+        throw TransportError(.invalidConfiguration, "the event loops of a \(type(of: group)) open no connections")
+    }
 
     private static func openPosix(
         _ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer

@@ -7,8 +7,11 @@ extension NIOConnector {
         var (options, followed) = (options, 0)
         while true {
             do throws(TransportError) {
-                return try await connect(options)
+                let channel = try await connect(options.withCookies, on: options.group ?? defaultGroup)
+                options.keepCookies(of: channel.agreement.response)
+                return channel
             } catch {
+                if error.code == .refused, let response = error.response { options.keepCookies(of: response) }
                 guard let redirect = try options.redirect(after: error, followed: followed) else { throw error }
                 options.follow(redirect)
                 followed += 1
@@ -33,6 +36,7 @@ extension ClientOptions {
     }
 
     fileprivate mutating func follow(_ redirect: Redirect) {
+        if redirect.leavesOrigin { tls.leaveOrigin(staysOnHost: redirect.url.host == url.host) }
         url = redirect.url
         guard redirect.leavesOrigin else { return }
         // Which field is a credential is the app's secret, so only what is known to be none goes along.

@@ -19,14 +19,16 @@ package enum NIOConnector {
         } catch {
             throw TransportError(.invalidConfiguration, "\(error)", underlying: error)
         }
+        try check(group)
         if !options.url.isSecure { try options.tls.checkPlain(host: options.url.host) }
-        let isOwnTLS = options.url.isSecure && !isSystemTLS(options, on: group)
+        let trust = try systemTrust(options, on: group)
+        let isOwnTLS = options.url.isSecure && trust == nil
         let tls = isOwnTLS ? try ClientTLS(options.tls, host: options.url.host, place: "\(options.url)") : nil
         let stage = try options.proxy.map { proxy throws(TransportError) in try ProxyStage(proxy, options) }
         let opened = group.next().makePromise(of: WebSocketChannel.self)
-        open(options, on: group) { channel in
+        open(options, on: group, trust: trust) { channel in
             channel.eventLoop.makeCompletedFuture {
-                try stage?.add(to: channel.pipeline.syncOperations, opened)
+                try stage?.add(to: channel.pipeline.syncOperations) { opened.fail($0) }
                 try tls?.install(on: channel.pipeline.syncOperations)
                 try channel.pipeline.syncOperations.addHandler(ClientHandshakeHandler(handshake, options: options, opened: opened))
             }

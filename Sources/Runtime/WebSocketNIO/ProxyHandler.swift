@@ -1,5 +1,6 @@
 import NIOCore
 import NIOSSL
+import NIOTLS
 import WebSocketCore
 import WebSocketRuntime
 
@@ -10,12 +11,12 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private let stage: ProxyStage
     private var negotiation: ProxyNegotiation
-    private let opened: EventLoopPromise<WebSocketChannel>
+    private let fail: @Sendable (TransportError) -> Void
     private var deadline: Scheduled<Void>?
     private var isDone = false
 
-    init(_ stage: ProxyStage, _ negotiation: ProxyNegotiation, opened: EventLoopPromise<WebSocketChannel>) {
-        (self.stage, self.negotiation, self.opened) = (stage, negotiation, opened)
+    init(_ stage: ProxyStage, _ negotiation: ProxyNegotiation, fail: @escaping @Sendable (TransportError) -> Void) {
+        (self.stage, self.negotiation, self.fail) = (stage, negotiation, fail)
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -51,6 +52,12 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         if isDone { context.fireChannelReadComplete() } else { context.read() }
     }
 
+    /// What TLS with the proxy has to tell is no news of the server: its gate would judge by the proxy's certificate.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if !isDone, event is TLSUserEvent || event is TrustGate.Passed { return }
+        context.fireUserInboundEventTriggered(event)
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
         end(context, with: TransportError(.lost, "the proxy \(stage.proxy) hung up before the way was open"))
         context.fireChannelInactive()
@@ -60,6 +67,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard !isDone else { return context.fireErrorCaught(error) }
         let proxy = stage.proxy
         switch error {
+        case let error as TransportError: end(context, with: error)
         case NIOSSLError.uncleanShutdown, NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])):
             end(context, with: TransportError(.lost, "the proxy \(proxy) hung up before the way was open", underlying: error))
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
@@ -89,7 +97,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard !isDone else { return }
         isDone = true
         deadline?.cancel()
-        opened.fail(error)
+        fail(error)
         context.close(promise: nil)
     }
 }

@@ -24,9 +24,10 @@ struct ProxyStage: Sendable {
         }
     }
 
-    func add(to pipeline: ChannelPipeline.SynchronousOperations, _ opened: EventLoopPromise<WebSocketChannel>) throws {
+    /// Puts the talk with the proxy at the end of the pipeline; `fail` is told if it leads to nothing.
+    func add(to pipeline: ChannelPipeline.SynchronousOperations, fail: @escaping @Sendable (TransportError) -> Void) throws {
         try tls?.install(on: pipeline)
-        try pipeline.addHandler(ProxyHandler(self, negotiation, opened: opened))
+        try pipeline.addHandler(ProxyHandler(self, negotiation, fail: fail))
     }
 
     /// Sorts what went wrong while connecting to the proxy.

@@ -7,15 +7,16 @@ import WebSocketNIO
 extension WebSocketServer {
     typealias OnOpen = @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
 
-    func listen(_ channels: ChannelRegistry, _ arrivals: [Arrivals], _ meters: ServerMeters?) async throws(WebSocketError) -> any Channel {
+    func listen(_ channels: ChannelRegistry, _ arrivals: [Arrivals], _ meters: ServerMeters?) async throws(WebSocketError) -> Listener {
         let tls = try configuration.tls.map { options throws(WebSocketError) in try options.context() }
         let (open, full) = (serverOptions(meters), overloadedOptions(meters))
         let places = Dictionary(
             uniqueKeysWithValues: arrivals.map { ($0.id, (arrivals: $0, onOpen: counted(meters, welcome(channels, $0)))) })
         do {
             let isTCP = configuration.unixSocket == nil
+            let backlog: Int32 = 1024
             return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .serverChannelOption(.backlog, value: 1024)
+                .serverChannelOption(.backlog, value: backlog)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
@@ -33,7 +34,7 @@ extension WebSocketServer {
                         try channel.pipeline.syncOperations.addHandler(handler)
                     }
                 }
-                .bind(to: configuration).get()
+                .bind(to: configuration, backlog: backlog)
         } catch {
             let place = configuration.unixSocket ?? "\(configuration.host):\(configuration.port)"
             throw WebSocketError(TransportError(.unreachable, "cannot listen on \(place): \(error)", underlying: error))

@@ -1,4 +1,3 @@
-import Foundation
 public import Holdfast
 public import ServiceLifecycle
 import Metrics
@@ -86,14 +85,13 @@ public struct WebSocketServer: Service {
         let arrivals = MultiThreadedEventLoopGroup.singleton.makeIterator().map { Arrivals(on: $0) }
         let meters = ServerMeters(configuration.metrics ?? MetricsSystem.factory)
         let listener = try await listen(channels, arrivals, meters)
-        defer { if let path = configuration.unixSocket { unlink(path) } }
         let server: RunningServer
         if let path = configuration.unixSocket {
             server = RunningServer(host: "localhost", port: 0, socketPath: path, isSecure: configuration.tls != nil, channels: channels)
-        } else if let address = listener.localAddress, let host = address.ipAddress, let port = address.port {
+        } else if let address = listener.channel.localAddress, let host = address.ipAddress, let port = address.port {
             server = RunningServer(host: host, port: port, socketPath: nil, isSecure: configuration.tls != nil, channels: channels)
         } else {
-            try await listener.close()
+            try await listener.channel.close()
             throw WebSocketError(TransportError(.invalidConfiguration, "the server has no address"))
         }
         return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -103,7 +101,8 @@ public struct WebSocketServer: Service {
             }
             let result: Swift.Result<Result, any Error>
             do { result = .success(try await body(server)) } catch { result = .failure(error) }
-            try? await listener.close()
+            listener.file?.remove()
+            try? await listener.channel.close()
             for arrivals in arrivals { arrivals.finish() }
             async let goodbye: Void = channels.close()
             group.addTask { try await Task.sleep(for: configuration.shutdownGrace) }

@@ -9,9 +9,13 @@ public struct WebSocketServerConfiguration: Sendable {
     public var port = 0
     /// The path of a Unix domain socket to listen on instead, at most 103 bytes; nil: none.
     ///
-    /// A socket that an earlier server left there is replaced; any other file is an error. It is removed when the server ends. Who may
-    /// connect is up to the permissions of its folder.
+    /// A socket that an earlier server left there is replaced. One that somebody listens on, and any other file, is an error. It is removed
+    /// when the server ends.
     public var unixSocket: String?
+    /// The permission bits of that socket, such as `0o660`; nil: what the process's umask leaves.
+    ///
+    /// Who may write may connect. Not all systems look at them: the permissions of its folder hold everywhere.
+    public var unixSocketPermissions: UInt16?
     /// The certificate and key for `wss`; nil: `ws`.
     public var tls: ServerTLSOptions?
     /// How to compress messages (RFC 7692), if the client offers it; nil: not at all.

@@ -15,5 +15,8 @@ import ArgumentParser
             \(Outcome.table)
             """,
         version: "0.1.0",
-        subcommands: [ConnectCommand.self, BenchCommand.self, ServeCommand.self, ChaosCommand.self, DemoCommand.self, PinCommand.self])
+        subcommands: [
+            ConnectCommand.self, BenchCommand.self, ServeCommand.self, ChaosCommand.self, DemoCommand.self, PinCommand.self,
+            DoctorCommand.self,
+        ])
 }

@@ -14,13 +14,11 @@ import Testing
 
     @Test func `a source tells that the app came and went in place of the app`() async throws {
         let source = Told()
-        let stage = Stage {
-            $0.lifeSource = source
-            $0.background = .close(after: .zero)
-        }
+        let stage = Stage { $0.lifeSource = source }
         let peer = try await stage.accept()
         await stage.state { if case .connected = $0 { true } else { false } }
         source.tell.yield(.background)
+        await stage.pause(of: .seconds(3))
         _ = await peer.ended()
         #expect(peer.closeRecord?.received?.code == .goingAway)
         await stage.state { if case .held = $0 { true } else { false } }

@@ -51,6 +51,8 @@ final class ScriptedSocket: SystemSocket {
         return taker != nil
     }
 
-    /// The system calls back for the last ping.
-    func pong(_ failure: SystemFailure? = nil) { state.withLockedValue(\.pongs.last)?(failure) }
+    /// The system calls back for the last ping, or for an earlier one.
+    func pong(_ failure: SystemFailure? = nil, of number: Int? = nil) {
+        state.withLockedValue { state in number.map { state.pongs[$0] } ?? state.pongs.last }?(failure)
+    }
 }

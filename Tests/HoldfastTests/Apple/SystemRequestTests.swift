@@ -23,11 +23,21 @@ import WebSocketApple
         #expect(request.messageLimit == 77)
     }
 
+    @Test func `pins are for servers that have certificates`() throws {
+        let pins = [PinSet("example.com", pins: [Pin(publicKeyInfo: [])])]
+        #expect(problem("ws://example.com/") { $0.tls.pins = pins } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.tls.pins = pins } == nil)
+    }
+
     @Test func `what the system cannot do is said, not ignored`() {
         #expect(problem("wss://example.com/") == nil)
         #expect(problem("https://example.com/") == .invalidURL)
-        #expect(problem("wss://example.com/") { $0.tls = TLSOptions(isInsecure: true) } == .invalidConfiguration)
-        #expect(problem("wss://example.com/") { $0.tls.trust = .pem([]) } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.tls.serverName = "example.org" } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.tls.applicationProtocols = [] } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.tls.identity = .pkcs12(bytes: []) } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.redirects = RedirectPolicy() } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.proxy = .environment } == .invalidConfiguration)
+        #expect(problem("ws+unix:/run/feed.sock:/") == .invalidConfiguration)
         #expect(problem("wss://example.com/") { $0.headers = ["Upgrade": "h2c"] } == .invalidConfiguration)
         #expect(problem("wss://example.com/") { $0.subprotocols = ["a b"] } == .invalidConfiguration)
     }

@@ -32,6 +32,15 @@ import WebSocketApple
         do { return try await transport } catch { throw error as? TransportError ?? TransportError(.lost, "\(error)") }
     }
 
+    /// How it ends; at the latest with the time of the test.
+    private func end(of transport: URLSessionTransport) async -> Result<CloseRecord, TransportError> {
+        await withTaskCancellationHandler {
+            await transport.ended()
+        } onCancel: {
+            transport.abort()
+        }
+    }
+
     @Test func `the system is asked for the next message after each`() async throws {
         var (transport, asked) = try await open()
         for number in 0..<3 {
@@ -61,11 +70,15 @@ import WebSocketApple
         socket.pong()
         socket.pong()
         #expect(try await trip == .milliseconds(30))
-        // Nor does the second call count as a sign of life: the next ping still has to be answered.
+        // Nor does another call for it, however late, count for the next ping.
         async let next = transport.ping(timeout: .seconds(5))
         #expect(await asked.next() == .ping)
+        socket.pong(of: 0)
+        try await transport.send(.text("a mark in the order"))
+        #expect(await asked.next() == .send(.text("a mark in the order")))
+        clock.advance(by: .milliseconds(20))
         socket.pong()
-        #expect(try await next == .zero)
+        #expect(try await next == .milliseconds(20))
     }
 
     @Test func `a ping that the system never calls back for ends at its deadline`() async throws {
@@ -73,7 +86,7 @@ import WebSocketApple
         #expect(await asked.next() == .receive)
         async let trip = failure { _ = try await transport.ping(timeout: .seconds(5)) }
         #expect(await asked.next() == .ping)
-        while await clock.nextSleep() != .seconds(5) {}
+        while !Task.isCancelled, await clock.nextSleep() != .seconds(5) {}
         clock.advance(by: .seconds(5))
         #expect(await trip == .timedOut)
         #expect(transport.closeRecord == nil)
@@ -85,9 +98,9 @@ import WebSocketApple
         transport.probe()
         #expect(await asked.next() == .ping)
         socket.pong(lost)
-        while await clock.nextSleep() != .seconds(7) {}
+        while !Task.isCancelled, await clock.nextSleep() != .seconds(7) {}
         clock.advance(by: .seconds(7))
-        #expect(await transport.ended().failureCode == .unresponsive)
+        #expect(await end(of: transport).failureCode == .unresponsive)
     }
 
     @Test(arguments: [1000, 1012, 3000, 4000, 4321, 4999])
@@ -108,7 +121,7 @@ import WebSocketApple
         let (transport, _) = try await open()
         socket.tell(.closed(code: code, reason: []))
         socket.give(.failure(lost))
-        #expect(try await transport.ended().get().received == CloseFrame())
+        #expect(try await end(of: transport).get().received == CloseFrame())
     }
 
     @Test(arguments: [true, false])
@@ -118,7 +131,7 @@ import WebSocketApple
         if isFrameFirst { socket.tell(.closed(code: 4001, reason: [])) }
         socket.give(.failure(lost))
         if !isFrameFirst { socket.tell(.closed(code: 4001, reason: [])) }
-        _ = await transport.ended()
+        _ = await end(of: transport)
         #expect(transport.closeRecord?.received?.code?.rawValue == 4001 && transport.closeRecord?.closedFirst == .remote)
         // The system answers a close frame by itself.
         #expect(await asked.next() == .abort)
@@ -139,9 +152,9 @@ import WebSocketApple
     func `half an end is a whole one after a moment`(isReading: Bool) async throws {
         let (transport, _) = try await open()
         if isReading { socket.give(.failure(lost)) } else { socket.tell(.ended(nil)) }
-        while await clock.nextSleep() != .seconds(1) {}
+        while !Task.isCancelled, await clock.nextSleep() != .seconds(1) {}
         clock.advance(by: .seconds(1))
-        #expect(await transport.ended().failureCode == .lost)
+        #expect(await end(of: transport).failureCode == .lost)
     }
 
     @Test func `a message that is too big for the system ends the connection with 1009`() async throws {
@@ -149,7 +162,7 @@ import WebSocketApple
         #expect(await asked.next() == .receive)
         socket.give(.failure(SystemFailure(domain: "NSPOSIXErrorDomain", code: 40, detail: "Message too long")))
         guard case .close(1009, _)? = await asked.next() else { throw CancellationError() }
-        #expect(await transport.ended().failureCode == .protocolViolation)
+        #expect(await end(of: transport).failureCode == .protocolViolation)
     }
 
     @Test func `and so does one that the system let through`() async throws {
@@ -157,7 +170,7 @@ import WebSocketApple
         #expect(await asked.next() == .receive)
         socket.give(.success(.binary(Array(repeating: 0, count: 101))))
         guard case .close(1009, _)? = await asked.next() else { throw CancellationError() }
-        #expect(await transport.ended().failureCode == .protocolViolation)
+        #expect(await end(of: transport).failureCode == .protocolViolation)
     }
 
     @Test func `a message in pieces is gathered, and one that is too large for that is given up`() async throws {
@@ -171,7 +184,42 @@ import WebSocketApple
         let large = try await transport.beginMessage()
         try await transport.send(MessageChunk(kind: .binary, bytes: Array(repeating: 1, count: 101), isLast: false), of: large)
         guard case .close(1011, _)? = await asked.next() else { throw CancellationError() }
-        #expect(await transport.ended().failureCode == .tooLarge)
+        #expect(await end(of: transport).failureCode == .tooLarge)
+    }
+
+    @Test func `text in pieces that is not UTF-8 is given up`() async throws {
+        var (transport, asked) = try await open()
+        #expect(await asked.next() == .receive)
+        let ticket = try await transport.beginMessage()
+        // The middle of a character may be where a piece ends.
+        for (bytes, isLast) in [([0x61, 0xC3], false), ([0xA9], true)] as [([UInt8], Bool)] {
+            try await transport.send(MessageChunk(kind: .text, bytes: bytes, isLast: isLast), of: ticket)
+        }
+        #expect(await asked.next() == .send(.text("aé")))
+        let broken = try await transport.beginMessage()
+        for (bytes, isLast) in [([0x61, 0xC3], false), ([0x61], true)] as [([UInt8], Bool)] {
+            try await transport.send(MessageChunk(kind: .text, bytes: bytes, isLast: isLast), of: broken)
+        }
+        guard case .close(1011, _)? = await asked.next() else { throw CancellationError() }
+        #expect(await end(of: transport).failureCode == .codec)
+    }
+
+    @Test func `what was asked for between the pieces is told when the whole message has left`() async throws {
+        var (transport, asked) = try await open()
+        #expect(await asked.next() == .receive)
+        let ticket = try await transport.beginMessage()
+        let (told, tell) = AsyncStream.makeStream(of: String.self)
+        try await transport.send(MessageChunk(kind: .text, bytes: [0x61], isLast: false), of: ticket)
+        transport.whenWritten { tell.yield("written \($0)") }
+        // A step of the link later nothing has been told.
+        transport.probe()
+        #expect(await asked.next() == .ping)
+        tell.yield("the last piece")
+        try await transport.send(MessageChunk(kind: .text, bytes: [0x62], isLast: true), of: ticket)
+        #expect(await asked.next() == .send(.text("ab")))
+        var answers = told.makeAsyncIterator()
+        #expect(await answers.next() == "the last piece")
+        #expect(await answers.next() == "written true")
     }
 
     @Test func `a refusal tells the status and the headers`() async throws {
@@ -189,8 +237,9 @@ import WebSocketApple
     }
 
     @Test(arguments: [
-        (-1003, TransportError.Code.unresolved), (-1004, .unreachable), (-1009, .unreachable), (-1202, .tls), (-1001, .timedOut),
-        (-1022, .invalidConfiguration), (-1011, .invalidHandshake),
+        (-1003, TransportError.Code.unresolved), (-1004, .unreachable), (-1009, .unreachable), (-1001, .timedOut),
+        (-1022, .invalidConfiguration), (-1011, .invalidHandshake), (-1200, .tls), (-1202, .tls), (-1201, .certificateExpired),
+        (-1204, .certificateExpired), (-1203, .unknownAuthority), (-1205, .clientCertificateRefused), (-1206, .clientCertificateWanted),
     ])
     func `the numbers of the system become words`(number: Int, code: TransportError.Code) async throws {
         let failure = await opened { $0.tell(.ended(SystemFailure(domain: "NSURLErrorDomain", code: number, detail: "no"))) }

@@ -20,6 +20,8 @@ struct TrustPeer: Sendable {
     var chain = "leaf-chain"
     var version: TLSVersion?
     var wantsClientCertificate = false
+    /// What it answers to each request but that for `/taken`, after it has asked for a client certificate; nil: it agrees.
+    var refusal: ResponseHead?
     var applicationProtocols: [String] = []
     let seen = NIOLockedValueBox(Seen())
 
@@ -27,9 +29,14 @@ struct TrustPeer: Sendable {
         let context = try NIOSSLContext(configuration: configuration())
         try await withScriptedServer { [seen] channel in
             try channel.pipeline.syncOperations.addHandlers([NIOSSLServerHandler(context: context), TrustEar(seen)])
-        } _: { [seen] peer in
-            guard (try? await peer.acceptUpgrade()) != nil else { return }
+        } _: { [seen, refusal] peer in
+            guard let request = try? await peer.readRequest() else { return }
+            if let refusal, request.target != "/taken" {
+                try? await peer.send(refusal.encoded())
+                return
+            }
             seen.withLockedValue { $0.requests += 1 }
+            try? await peer.send(ResponseHead(status: 101, headers: ScriptedPeer.acceptance(of: request)).encoded())
             _ = try? await peer.answerClose(to: .client)
         } client: { url in
             try await client(String(url.dropFirst("ws://127.0.0.1:".count).dropLast()))
@@ -42,8 +49,8 @@ struct TrustPeer: Sendable {
         var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: own, privateKey: .privateKey(key))
         if let version { (configuration.minimumTLSVersion, configuration.maximumTLSVersion) = (version, version) }
         configuration.applicationProtocols = applicationProtocols
-        if wantsClientCertificate {
-            configuration.certificateVerification = .noHostnameVerification
+        if wantsClientCertificate || refusal != nil {
+            configuration.certificateVerification = wantsClientCertificate ? .noHostnameVerification : .optionalVerification
             configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(certificates.path("root.pem")))
         }
         configuration.sslContextCallback = { [seen] values, promise in

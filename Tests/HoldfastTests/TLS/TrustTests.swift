@@ -18,7 +18,9 @@ extension SocketTests {
             return options
         }
 
-        private func configuration(_ options: TLSOptions) -> WebSocketConfiguration { .with { $0.tls = options } }
+        private func configuration(_ options: TLSOptions) -> WebSocketConfiguration {
+            .with { ($0.tls, $0.redirects) = (options, RedirectPolicy()) }
+        }
 
         private func expectOpen(_ url: String, _ options: TLSOptions) async throws {
             let connection = try await WebSocketConnection.connect(to: url, configuration: configuration(options))
@@ -137,7 +139,7 @@ extension SocketTests {
                     $0.pins = [PinSet("localhost", pins: [try Pin(files.keyPin("stranger"))])]
                     $0.onPinReport = { report in reports.withLockedValue { $0.append(report) } }
                 }
-                let words = ["none of the 1 pins for localhost", try files.keyPin("leaf"), "`Trust root`", "holdfast pin"]
+                let words = ["none of the pins for localhost", try files.keyPin("leaf"), "`Trust root`", "holdfast pin"]
                 await expectFailure(.pinMismatch, words, "wss://localhost:\(port)/", options)
             }
             #expect(peer.seen.withLockedValue { $0.bytes } == 0)
@@ -212,6 +214,60 @@ extension SocketTests {
             }
         }
 
+        @Test(arguments: [400, 403, 404])
+        func `a server that asks for a client certificate, takes any client, and then refuses it, may have wanted one`(
+            status: Int
+        ) async throws {
+            try await TrustPeer(certificates: try files, refusal: ResponseHead(status: status, headers: ["Content-Length": "0"])).run {
+                port in
+                let url = "wss://localhost:\(port)/"
+                let isTold = status != 404
+                await expectFailure(.refused, isTold ? ["\(status)", "got none; if it needs one"] : ["\(status)"], url, try rooted())
+                let showing = try rooted { $0.identity = try client }
+                let error = await #expect(throws: WebSocketError.self) {
+                    try await WebSocketConnection.connect(to: url, configuration: configuration(showing))
+                }
+                #expect(error?.description.contains("got one; look whether TLSOptions.identity") == isTold)
+            }
+        }
+
+        private var client: ClientIdentity {
+            get throws {
+                .pem(certificates: .file(try files.path("client.pem")), privateKey: .file(try files.path("client.key")))
+            }
+        }
+
+        @Test func `a redirect takes the client certificate along within the origin only`() async throws {
+            let showing = try rooted { $0.identity = try client }
+            var inside = TrustPeer(certificates: try files, version: .tlsv12, wantsClientCertificate: true)
+            inside.refusal = ResponseHead(status: 307, headers: ["Location": "/taken", "Content-Length": "0"])
+            try await inside.run { port in try await expectOpen("wss://localhost:\(port)/", showing) }
+            try await TrustPeer(certificates: try files, version: .tlsv12, wantsClientCertificate: true).run { port in
+                let location = "wss://localhost:\(port)/"
+                try await expectOpen(location, showing)
+                var outside = TrustPeer(certificates: try files)
+                outside.refusal = ResponseHead(status: 307, headers: ["Location": location, "Content-Length": "0"])
+                try await outside.run { port in
+                    await expectFailure(.clientCertificateWanted, [location], "wss://localhost:\(port)/", showing, mayHangUp: true)
+                }
+            }
+        }
+
+        @Test func `another host is not asked for the name of the one that redirects to it`() async throws {
+            try await TrustPeer(certificates: try files).run { port in
+                let location = "wss://localhost:\(port)/"
+                var first = TrustPeer(certificates: try files, identity: "other", chain: "other")
+                first.refusal = ResponseHead(status: 307, headers: ["Location": location, "Content-Length": "0"])
+                var configuration = try configuration(rooted { $0.serverName = "other.example" })
+                configuration.redirects.reach = .anyHost
+                try await first.run { port in
+                    let url = "wss://127.0.0.1:\(port)/"
+                    let connection = try await WebSocketConnection.connect(to: url, configuration: configuration)
+                    #expect(await connection.close().isClean)
+                }
+            }
+        }
+
         @Test func `a client certificate that cannot be used is an error of the configuration, without its secrets`() async throws {
             let certificate = PEMSource.file(try files.path("client.pem"))
             let key = PEMSource.file(try files.path("root.key"))
@@ -225,7 +281,8 @@ extension SocketTests {
                 .pkcs12(file: "/nonexistent.p12", passphrase: "hush"), .pkcs12(bytes: [0x30, 0x80], passphrase: "hush"),
             ]
             for identity in wrong {
-                await expectFailure(.invalidConfiguration, [], "wss://127.0.0.1:1/", try rooted { $0.identity = identity })
+                await expectFailure(
+                    .invalidConfiguration, ["client certificate"], "wss://127.0.0.1:1/", try rooted { $0.identity = identity })
                 var text = "\(identity) \(String(reflecting: identity))"
                 dump(identity, to: &text)
                 #expect(!text.contains("hush") && !text.contains("[1, 2]"))
@@ -256,6 +313,11 @@ extension SocketTests {
                             $0.pins = pins
                         })
                 }
+                let strange = try rooted {
+                    $0.serverName = "other.example"
+                    $0.pins = [PinSet("other.example", pins: [try Pin(files.keyPin("stranger"))])]
+                }
+                await expectFailure(.pinMismatch, ["other.example"], "wss://localhost:\(port)/", strange)
                 let options = try rooted { $0.serverName = "another.example" }
                 await expectFailure(.wrongHost, ["not for another.example"], "wss://localhost:\(port)/", options)
             }
@@ -302,6 +364,26 @@ extension SocketTests {
         @Test func `pins for a host that is to be reached without TLS are an error`() async throws {
             let options = try rooted { $0.pins = [PinSet("**.localhost", pins: [try Pin(files.keyPin("leaf"))])] }
             await expectFailure(.invalidConfiguration, ["use wss:"], "ws://localhost:1/", options)
+        }
+
+        // MARK: No TLS
+
+        @Test func `a server without TLS is told by what it does`() async throws {
+            func secure(_ url: String) -> String { url.replacing("ws://127.0.0.1", with: "wss://localhost") }
+            try await withScriptedServer { peer in
+                let header = try await peer.read(5)
+                _ = try await peer.read(Int(header[3]) << 8 | Int(header[4]))
+            } client: { url in
+                let error = await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: secure(url)) }
+                #expect(error?.code == .lost && error?.isRetryable == true)
+                #expect(error?.description.contains("look whether it speaks TLS at all") == true)
+            }
+            try await withScriptedServer { peer in
+                try await peer.send("HTTP/1.1 400 Bad Request\r\n\r\n")
+                _ = await peer.readToEnd()
+            } client: { url in
+                await expectFailure(.tls, ["is not TLS", "use ws:"], secure(url), TLSOptions())
+            }
         }
 
         // MARK: Looking at a chain

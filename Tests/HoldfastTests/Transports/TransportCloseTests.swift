@@ -177,7 +177,10 @@ import Testing
 
     @Test(arguments: TransportKind.allCases)
     func `every waiter resumes when the link is lost`(_ kind: TransportKind) async throws {
-        try await kind.withLink { client, server, link in
+        var configuration = WebSocketConfiguration()
+        // Who has to gather a message before it leaves gives up at this.
+        configuration.limits.message = 1 << 28
+        try await kind.withLink(configuration) { client, server, link in
             link.stall()
             let codes = await withTaskGroup(of: TransportError.Code?.self) { group in
                 let ticket = try? await client.beginMessage()

@@ -7,6 +7,9 @@ import Testing
 enum TransportKind: CaseIterable, CustomTestStringConvertible {
     case memory, tcp, compressedTCP, urlSession
 
+    /// Those that send the pieces of a message as they come; the system's WebSocket takes whole messages only.
+    static let streaming: [Self] = [.memory, .tcp, .compressedTCP]
+
     var testDescription: String {
         switch self {
         case .memory: "in memory"

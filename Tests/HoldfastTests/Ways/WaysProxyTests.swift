@@ -1,5 +1,8 @@
 import Holdfast
 import HoldfastServer
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOSSL
 import ScriptedPeers
 import Testing
 
@@ -81,6 +84,50 @@ import Testing
             let error = #expect(throws: WebSocketError.self) { try result.get() }
             #expect((error?.code, error?.isRetryable) == (.lost, true))
         }
+    }
+
+    /// Connects to `target` through a proxy within TLS, which answers the request for the way and hangs up.
+    private func connectWithinTLS(
+        _ target: String, authority: KeyPath<TestCertificates, String>
+    ) async throws -> (error: WebSocketError?, asked: [String]) {
+        let certificates = try TestCertificates.shared()
+        let identity = certificates.identity(nil)
+        let tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificate).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.key, format: .pem)))
+        let context = try NIOSSLContext(configuration: tls)
+        let asked = NIOLockedValueBox<[String]>([])
+        var error: WebSocketError?
+        try await withScriptedServer { channel in
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+        } _: { peer in
+            guard let request = try? await peer.readRequest() else { return }
+            asked.withLockedValue { $0.append("\(request.method) \(request.target)") }
+            try? await peer.send("HTTP/1.1 200 OK\r\n\r\n")
+        } client: { url in
+            var configuration = WebSocketConfiguration()
+            configuration.proxy = .through(try Proxy(.https, host: "localhost", port: WebSocketURL(url).port))
+            configuration.proxyTLS.trust = .file(certificates[keyPath: authority])
+            error = await #expect(throws: WebSocketError.self) {
+                try await WebSocketConnection.connect(to: target, configuration: configuration)
+            }
+        }
+        return (error, asked.withLockedValue { $0 })
+    }
+
+    @Test(arguments: ["ws://server.example:81/", "wss://server.example:81/"])
+    func `what TLS with the proxy tells is not taken for the server's`(target: String) async throws {
+        let (error, asked) = try await connectWithinTLS(target, authority: \.authority)
+        #expect(asked == ["CONNECT server.example:81"])
+        #expect(error?.code == .lost, "\(String(describing: error))")
+        #expect(error?.description.contains(target) == true)
+    }
+
+    @Test func `a proxy that nobody vouches for is told nothing`() async throws {
+        let (error, asked) = try await connectWithinTLS("wss://server.example:81/", authority: \.strangeAuthority)
+        #expect(asked.isEmpty)
+        #expect((error?.code, error?.isRetryable) == (.unknownAuthority, false))
+        #expect(error?.description.contains("TLS with the proxy https://localhost:") == true)
     }
 
     @Test func `a proxy that cannot be connected to`() async throws {

@@ -61,6 +61,42 @@ import Testing
         }
     }
 
+    @Test func `one that another server listens on is not taken from it`() async throws {
+        try await withSocketPath { path in
+            let server = WebSocketServer.echo { $0.unixSocket = path }
+            try await server.withRunning { running in
+                let error = await #expect(throws: WebSocketError.self) { try await server.withRunning { _ in } }
+                #expect(error?.description.contains(": another server listens there") == true)
+                try await WebSocketConnection.withConnection(to: running.url()) { connection in
+                    try await connection.send(.text("hello"))
+                    try await connection.expect(.text("hello"))
+                }
+            }
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
+    @Test func `the file of a server that took its place is not removed`() async throws {
+        try await withSocketPath { path in
+            try await WebSocketServer.echo { $0.unixSocket = path }.withRunning { _ in
+                try FileManager.default.removeItem(atPath: path)
+                try Data("mine".utf8).write(to: URL(filePath: path))
+            }
+            #expect(FileManager.default.contents(atPath: path) == Data("mine".utf8))
+        }
+    }
+
+    @Test(arguments: [0o600, 0o666, 0o620]) func `its permissions are those asked for`(bits: Int) async throws {
+        try await withSocketPath { path in
+            let server = WebSocketServer.echo { ($0.unixSocket, $0.unixSocketPermissions) = (path, UInt16(bits)) }
+            try await server.withRunning { server in
+                let attributes = try FileManager.default.attributesOfItem(atPath: path)
+                #expect(attributes[.posixPermissions] as? Int == bits)
+                try await WebSocketConnection.withConnection(to: server.url()) { try await $0.send(.text("hello")) }
+            }
+        }
+    }
+
     @Test func `nobody listens`() async throws {
         try await withSocketPath { path in
             let url = try WebSocketURL(unixSocket: path).string

@@ -41,6 +41,7 @@ import WebSocketCore
     @Test(
         arguments: [
             ("/x", "ws://h/", false), ("ws://h:80/x", "ws://H/", false), ("ws://h:81/x", "ws://h/", true), ("wss://h/x", "ws://h/", true),
+            ("wss://h:80/", "ws://h/", true),
             ("ws://other/", "ws://h/", true), ("/x", "ws+unix:/s:/", false), ("ws://localhost/", "ws+unix:/s:/", true),
         ])
     func `another scheme, host or port is another origin`(location: String, url: String, leaves: Bool) throws {

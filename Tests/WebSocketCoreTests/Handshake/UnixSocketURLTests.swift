@@ -21,7 +21,8 @@ import WebSocketCore
     @Test(
         arguments: [
             ("ws+unix:", .invalidHost), ("ws+unix:relative", .invalidHost), ("ws+unix://host/s", .invalidHost),
-            ("ws+unix:/a%zz", .invalidHost), ("ws+unix:/a%00b", .invalidHost), ("ws+unix:/s:/#f", .fragment),
+            ("ws+unix:/a%zz", .invalidHost), ("ws+unix:/a%FFb", .invalidHost), ("ws+unix:/a%00b", .invalidHost),
+            ("ws+unix:/s:/#f", .fragment),
             ("ws+unix:/\(String(repeating: "s", count: 103))", .invalidHost), ("wss+unix:/ü", .invalidCharacter),
         ] as [(String, URLProblem.Code)])
     func `what names no socket is refused`(text: String, code: URLProblem.Code) {

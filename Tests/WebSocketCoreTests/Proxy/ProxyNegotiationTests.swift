@@ -64,7 +64,8 @@ import WebSocketCore
         arguments: [
             ("HTTP/1.1 204 x\r\n\r\n", nil), ("HTTP/1.1 407 x\r\n\r\n", .loginNeeded), ("HTTP/1.1 403 x\r\n\r\n", .forbidden),
             ("HTTP/1.1 302 x\r\n\r\n", .forbidden), ("HTTP/1.1 101 x\r\n\r\n", .forbidden), ("HTTP/1.1 500 x\r\n\r\n", .serverUnreachable),
-            ("HTTP/1.1 502 x\r\n\r\n", .serverUnreachable), ("HTTP/1.1 504 x\r\n\r\n", .serverUnreachable), ("SSH-2.0-x\r\n", .malformed),
+            ("HTTP/1.1 502 x\r\n\r\n", .serverUnreachable), ("HTTP/1.1 504 x\r\n\r\n", .serverUnreachable),
+            ("HTTP/1.1 429 x\r\n\r\n", .serverUnreachable), ("HTTP/1.1 408 x\r\n\r\n", .serverUnreachable), ("SSH-2.0-x\r\n", .malformed),
             ("HTTP/1.1 200 \(String(repeating: "x", count: 300))", .malformed),
         ] as [(String, ProxyFailure.Kind?)])
     func `any other answer to CONNECT has its kind of failure`(answer: String, kind: ProxyFailure.Kind?) throws {
@@ -101,7 +102,7 @@ import WebSocketCore
             ([5, 0, 5, 1, 0, 1, 0], .serverUnreachable), ([5, 0, 5, 2, 0, 1, 0], .forbidden), ([5, 0, 5, 3, 0, 1, 0], .serverUnreachable),
             ([5, 0, 5, 4, 0, 1, 0], .serverUnreachable), ([5, 0, 5, 5, 0, 1, 0], .serverUnreachable),
             ([5, 0, 5, 6, 0, 1, 0], .serverUnreachable), ([5, 0, 5, 7, 0, 1, 0], .forbidden), ([5, 0, 5, 99, 0, 1, 0], .forbidden),
-            ([5, 0, 1, 0], .malformed), ([5, 0, 5, 0, 0, 2, 0], .malformed),
+            ([5, 0, 1, 0], .malformed), ([5, 0, 5, 0, 0, 2, 0], .malformed), ([5, 0, 5, 0, 0, 0, 0], .malformed),
         ] as [([UInt8], ProxyFailure.Kind)])
     func `any other answer of SOCKS has its kind of failure`(bytes: [UInt8], kind: ProxyFailure.Kind) throws {
         let talk = try talk("socks5://p", bytes + [0, 0, 0, 0, 0], by: 1)
@@ -111,6 +112,7 @@ import WebSocketCore
 
     @Test func `a wrong password, and one that is wanted by nobody we can be`() throws {
         #expect(try talk("socks5://a:b@p", [5, 2, 1, 1], by: 1).failure == .loginNeeded)
+        #expect(try talk("socks5://a:b@p", [5, 2, 1, 0xFF], by: 1).failure == .loginNeeded)
         #expect(try talk("socks5://a:b@p", [5, 2, 5, 0], by: 1).failure == .malformed)
         #expect(try talk("socks5://a:b@p", [5, 0xFF], by: 1).failure == .loginNeeded)
     }

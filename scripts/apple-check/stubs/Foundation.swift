@@ -114,6 +114,10 @@ public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
 }
 public protocol URLSessionTaskDelegate: URLSessionDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
+    // urlsessiontaskdelegate/urlsession(_:task:willperformhttpredirection:newrequest:completionhandler:)
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void)
 }
 @available(macOS 10.15, iOS 13.0, *)
 public protocol URLSessionWebSocketDelegate: URLSessionTaskDelegate {

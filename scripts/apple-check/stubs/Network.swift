@@ -1,5 +1,6 @@
 // https://developer.apple.com/documentation/network/…
 @_exported import Foundation
+import Security
 // nwinterface, nwinterface/interfacetype
 @available(macOS 10.14, iOS 12.0, *)
 public struct NWInterface: Hashable, Sendable {
@@ -27,3 +28,13 @@ public final class NWPathMonitor {
 }
 @available(macOS 14.0, iOS 17.0, *)
 extension NWPathMonitor: @unchecked Sendable {}
+// nwprotocoltls/options, nwprotocoltls/options/securityprotocoloptions
+@available(macOS 10.14, iOS 12.0, *)
+public class NWProtocolOptions { init() {} }
+@available(macOS 10.14, iOS 12.0, *)
+public enum NWProtocolTLS {
+    public class Options: NWProtocolOptions {
+        public override init() {}
+        public var securityProtocolOptions: sec_protocol_options_t { fatalError() }
+    }
+}

@@ -13,10 +13,10 @@ public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
     public enum State: Int, Sendable { case active, inactive, background }
     open var applicationState: State { fatalError() }
     // uiapplication/beginbackgroundtask(withname:expirationhandler:)
-    open func beginBackgroundTask(
+    nonisolated open func beginBackgroundTask(
         withName taskName: String?, expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil
     ) -> UIBackgroundTaskIdentifier { fatalError() }
-    open func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) {}
+    nonisolated open func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) {}
     nonisolated public class var didEnterBackgroundNotification: Notification.Name { fatalError() }
     nonisolated public class var willEnterForegroundNotification: Notification.Name { fatalError() }
     nonisolated public class var willTerminateNotification: Notification.Name { fatalError() }

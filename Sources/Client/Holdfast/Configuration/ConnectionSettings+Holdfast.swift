@@ -22,7 +22,7 @@ extension ConnectionSettings {
 
 extension ClientOptions {
     /// Throws `invalidURL`, or `invalidConfiguration` for a proxy that cannot be used.
-    init(_ url: String, _ configuration: WebSocketConfiguration) throws(WebSocketError) {
+    package init(_ url: String, _ configuration: WebSocketConfiguration) throws(WebSocketError) {
         do throws(URLProblem) {
             self.init(url: try WebSocketURL(url))
         } catch {
@@ -37,9 +37,11 @@ extension ClientOptions {
         tls = configuration.tls
         (proxy, proxyTLS) = (try configuration.proxy.proxy(for: self.url), configuration.proxyTLS)
         (redirects, publicSubprotocols) = (configuration.redirects, configuration.publicSubprotocols ?? subprotocols)
+        cookies = configuration.cookies
         connection = ConnectionSettings(
             role: .client, limits: configuration.limits, timeouts: configuration.timeouts, compression: configuration.compression,
             delivery: configuration.delivery)
+        group = configuration.eventLoopGroup
         connection.pingMessage = configuration.pingMessage
     }
 }

@@ -5,13 +5,14 @@ package import WebSocketRuntime
 extension SystemRequest {
     /// What the system is to be asked for.
     ///
-    /// - Throws: `invalidURL`; `invalidConfiguration` for headers that cannot be sent, and for what the system cannot do: trust of our own.
+    /// - Throws: `invalidURL`; `invalidConfiguration` for headers that cannot be sent, authorities that cannot be read, and what the
+    ///   system cannot do.
     package init(_ url: String, _ configuration: WebSocketConfiguration) throws(TransportError) {
         let parsed: WebSocketURL
         do throws(URLProblem) { parsed = try WebSocketURL(url) } catch {
             throw TransportError(.invalidURL, error.description, underlying: error)
         }
-        try configuration.tls.check(for: "URLSession", supporting: [])
+        try Self.check(configuration, parsed)
         var headers = configuration.headers
         do throws(HandshakeFailure) {
             var random = SystemRandomNumberGenerator()
@@ -22,6 +23,20 @@ extension SystemRequest {
         if !configuration.subprotocols.isEmpty {
             headers.add("Sec-WebSocket-Protocol", configuration.subprotocols.joined(separator: ", "))
         }
-        self.init(url: parsed.string, headers: headers, messageLimit: configuration.limits.message)
+        let trust = try SystemTrust(
+            configuration.tls, host: parsed.host, place: "\(parsed)", path: "URLSession", supporting: SystemTrust.ofURLSession)
+        self.init(url: parsed.string, headers: headers, messageLimit: configuration.limits.message, trust: trust)
+    }
+
+    private static func check(_ configuration: WebSocketConfiguration, _ url: WebSocketURL) throws(TransportError) {
+        if !url.isSecure { try configuration.tls.checkPlain(host: url.host) }
+        let missing = [
+            "WebSocketConfiguration.proxy": configuration.proxy != .direct, "WebSocketConfiguration.cookies": configuration.cookies != nil,
+            "WebSocketConfiguration.redirects": configuration.redirects.limit > 0, "a Unix domain socket": url.socketPath != nil,
+        ]
+        .filter(\.value).keys.sorted()
+        guard missing.isEmpty else {
+            throw TransportError(.invalidConfiguration, "URLSession cannot honour \(missing.joined(separator: ", "))")
+        }
     }
 }

@@ -1,3 +1,4 @@
+public import NIOCore
 public import WebSocketCore
 public import WebSocketRuntime
 
@@ -32,10 +33,21 @@ public struct WebSocketConfiguration: Sendable {
     public var redirects = RedirectPolicy.never
     /// The subprotocols for another origin, if one of those offered is a secret.
     var publicSubprotocols: [String]?
+    /// Where the cookies are that go along, and are kept that the server sets with its answer; nil: there are none.
+    ///
+    /// They follow their own rules, those of ``CookieJar``, also where a redirect leads; a name that ``headers`` has in a `Cookie` field is
+    /// not taken from there.
+    public var cookies: CookieStore?
     /// Whether messages are handed over whole, or in pieces as they arrive.
     ///
     /// In pieces, for one consumer at a time: two would take each other's.
     public var delivery = Delivery.messages
+    /// The event loops that connections live on; nil: those that the whole process shares.
+    ///
+    /// Any that open connections: of NIOTransportServices (Network.framework, the default on Apple platforms) or of NIOPosix (elsewhere);
+    /// others are an error, ``TransportError/Code/invalidConfiguration``. Whoever gives them shuts them down, and not before the last
+    /// connection has ended.
+    public var eventLoopGroup: (any EventLoopGroup)?
 
     /// The defaults.
     public init() {}

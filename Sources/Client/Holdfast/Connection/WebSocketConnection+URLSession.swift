@@ -5,14 +5,16 @@
     extension WebSocketConnection {
         /// Connects through the system's own `URLSessionWebSocketTask`, where rules of a company or the network ask for it.
         ///
-        /// What it cannot do: compress, send a message in pieces without gathering it, keep the body of a refusal. For a ``WebSocket``
-        /// call it in the closure of ``WebSocket/init(_:seed:clock:connect:)``.
+        /// What it cannot do: compress, send a message in pieces without gathering it, keep the body of a refusal, follow redirects. It
+        /// takes the proxies of the system's settings. For a ``WebSocket`` call it in the closure of
+        /// ``WebSocket/init(_:seed:clock:connect:)``.
         ///
         /// - Parameters:
         ///   - url: `ws://host:port/path?query` or `wss://…`.
         ///   - configuration: What the connection obeys; of the limits: message, receive and send buffer.
         /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)`` does; ``TransportError/Code/invalidConfiguration`` for
-        ///   ``WebSocketConfiguration/tls`` other than the default.
+        ///   ``TLSOptions/identity``, ``TLSOptions/serverName`` and ``TLSOptions/applicationProtocols``, for a proxy of our own,
+        ///   ``WebSocketConfiguration/redirects`` and ``WebSocketConfiguration/cookies``.
         public static func connectOverURLSession(
             to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration()
         ) async throws(WebSocketError) -> WebSocketConnection {

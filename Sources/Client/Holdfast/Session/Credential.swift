@@ -1,3 +1,5 @@
+public import WebSocketCore
+
 /// A secret that opens connections, and for how long it does.
 ///
 /// It describes itself without the secret, also in a dump.
@@ -7,8 +9,16 @@ public struct Credential: Sendable, CustomStringConvertible, CustomReflectable {
     /// How long it is good for from now on; nil: it does not expire, or nobody knows.
     public let expiresIn: Duration?
 
+    /// Where it stands in the request; nil: where its provider's do.
+    public let placement: CredentialPlacement?
+
     /// A secret that is good for so long.
-    public init(_ secret: String, expiresIn: Duration? = nil) { (self.secret, self.expiresIn) = (secret, expiresIn) }
+    public init(_ secret: String, expiresIn: Duration? = nil, placement: CredentialPlacement? = nil) {
+        (self.secret, self.expiresIn, self.placement) = (secret, expiresIn, placement)
+    }
+
+    /// A name, which has no colon, and a password: `Authorization: Basic …`.
+    public static func basic(user: String, password: String) -> Credential { Credential("\(user):\(password)", placement: .basic) }
 
     /// That there is one, and no more.
     public var description: String { "a credential" }

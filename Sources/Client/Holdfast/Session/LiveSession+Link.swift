@@ -27,6 +27,7 @@ extension LiveSession {
                 connection.abort()  // Nobody waits for it any more.
                 throw WebSocketError(TransportError(.cancelled, "the attempt was given up"))
             }
+            challenges = []
             dropForgotten(before: attempt.generation)
             links[attempt.generation]?.connection = connection
             connection.transport.observe(LinkWitness(self, generation: attempt.generation))
@@ -42,6 +43,7 @@ extension LiveSession {
             end(line)
             return judge(ending)
         } catch {
+            challenges = error.challenges
             return (Loss(error.transport), error)
         }
     }

@@ -28,7 +28,7 @@ actor LiveSession {
     static let backlogLimit = 8
 
     let connect: @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
-    let provider: CredentialProvider.Fetch?
+    let provider: CredentialProvider.Answer?
     let desk: SendDesk
     nonisolated let instruments: Instruments
     let sleep: @Sendable (Duration) async throws -> Void
@@ -44,6 +44,8 @@ actor LiveSession {
     var lastRecord: CloseRecord?
     var outage = Outage()
     var credential: Credential?
+    /// What the server wants to be shown, if it refused the last attempt with 401.
+    var challenges: [AuthenticationChallenge] = []
     private var fetch: Task<Void, Never>?
     private(set) var tell: (@Sendable (Session.Input) async -> Void)?
     /// The message that a connection has in hand.
@@ -57,7 +59,7 @@ actor LiveSession {
 
     init(
         connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection,
-        provider: CredentialProvider.Fetch?, sending: SendPolicy, instruments: Instruments,
+        provider: CredentialProvider.Answer?, sending: SendPolicy, instruments: Instruments,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
         (self.connect, self.provider, self.sleep) = (connect, provider, sleep)
@@ -153,10 +155,11 @@ actor LiveSession {
     private func fetchCredential(_ number: UInt64) {
         guard let provider else { return }
         fetch?.cancel()
+        let request = CredentialRequest(challenges: challenges)
         // SAFETY: kept in `fetch`, cancelled by the next one, on order, and at the end of `run`.
         fetch = Task {
             do {
-                let credential = try await provider()
+                let credential = try await provider(request)
                 if Task.isCancelled { return }
                 self.credential = credential
                 await note(.credentialProvided(fetch: number, expiresIn: credential.expiresIn))

@@ -56,7 +56,7 @@ public final class WebSocket: Sendable {
     ) where C.Duration == Duration {
         let instruments = Instruments(options, clock: clock)
         let live = LiveSession(
-            connect: connect, provider: options.credentials?.fetch, sending: options.sending, instruments: instruments
+            connect: connect, provider: options.credentials?.answer, sending: options.sending, instruments: instruments
         ) { try await clock.sleep(for: min($0, Self.longestSleep)) }
         let session = Session(
             policy: options.policy, endpoints: 1 + options.alternatives.count, hasCredentials: options.credentials != nil, seed: seed)

@@ -8,6 +8,9 @@ public struct AuthenticationChallenge: Hashable, Sendable {
     /// For what the server guards, in its own words.
     public var realm: String? { parameters["realm"] }
 
+    /// What was wrong with what it was shown, in a word such as `invalid_token` (RFC 6750 §3.1).
+    public var error: String? { parameters["error"] }
+
     /// The challenges of an answer, in order; a field that cannot be read ends where that begins.
     public static func all(in headers: HeaderFields) -> [AuthenticationChallenge] {
         headers.values("WWW-Authenticate").flatMap { field in

@@ -12,7 +12,10 @@ enum PercentEncoding {
             guard rest.count >= 2, let high = digit(rest.removeFirst()), let low = digit(rest.removeFirst()) else { return nil }
             bytes.append(high << 4 | low)
         }
-        return bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
+        guard !bytes.contains(0) else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        // What was no UTF-8 has been mended, and so changed.
+        return text.utf8.elementsEqual(bytes) ? text : nil
     }
 
     /// A path for a `ws+unix:` URL: what may not stand there, and the colon that ends it, as `%XX`.

@@ -67,7 +67,7 @@ public struct ProxyNegotiation: Sendable {
         do throws(HandshakeFailure) {
             repeat {
                 guard let next = try unsafe parser.parse(&bytes) else { return .more }
-                if !next.isInterim || next.status == 101 {
+                if !next.isInterim {
                     response = next
                     break
                 }

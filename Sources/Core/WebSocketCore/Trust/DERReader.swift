@@ -13,6 +13,7 @@ struct DERReader {
     }
 
     static let (boolean, integer, octets, objectID): (UInt8, UInt8, UInt8, UInt8) = (0x01, 0x02, 0x04, 0x06)
+    static let bitString: UInt8 = 0x03
     static let (sequence, set): (UInt8, UInt8) = (0x30, 0x31)
     static let (utcTime, generalizedTime): (UInt8, UInt8) = (0x17, 0x18)
 

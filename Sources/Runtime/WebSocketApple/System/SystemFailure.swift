@@ -43,7 +43,12 @@ extension TransportError {
     private static func code(of failure: SystemFailure, _ isOpening: Bool) -> Code {
         switch (failure.domain, failure.code) {
         case (SystemFailure.url, -1003), (SystemFailure.url, -1006): .unresolved  // cannotFindHost, dnsLookupFailed
-        case (SystemFailure.url, -1206 ... -1200): .tls  // secureConnectionFailed … clientCertificateRequired
+        // serverCertificateHasBadDate, …NotYetValid, …HasUnknownRoot; …Untrusted may be any of them, or a wrong host.
+        case (SystemFailure.url, -1201), (SystemFailure.url, -1204): .certificateExpired
+        case (SystemFailure.url, -1203): .unknownAuthority
+        case (SystemFailure.url, -1205): .clientCertificateRefused  // clientCertificateRejected
+        case (SystemFailure.url, -1206): .clientCertificateWanted  // clientCertificateRequired
+        case (SystemFailure.url, -1202 ... -1200): .tls  // secureConnectionFailed, serverCertificateUntrusted
         // appTransportSecurityRequiresSecureConnection, badURL, unsupportedURL: no network can change that.
         case (SystemFailure.url, -1022), (SystemFailure.url, -1002), (SystemFailure.url, -1000): .invalidConfiguration
         case (SystemFailure.url, -1011) where isOpening: .invalidHandshake  // badServerResponse

@@ -9,16 +9,15 @@
     /// SAFETY: what changes is under `lock`; what it holds of the system's may be used from any thread.
     package final class URLSessionSocket: NSObject, SystemSocket, URLSessionWebSocketDelegate, @unchecked Sendable {
         private let request: SystemRequest
-        private let check: ServerTrustCheck
         private let lock = NSLock()
         private var hear: (@Sendable (SystemEvent) -> Void)?
         private var session: URLSession?
         private var task: URLSessionWebSocketTask?
         private var verdict: TransportError?
 
-        /// A socket that has not started; `check` judges the server.
-        package init(_ request: SystemRequest, check: @escaping ServerTrustCheck = ServerTrust.bySystem) {
-            (self.request, self.check) = (request, check)
+        /// A socket that has not started.
+        package init(_ request: SystemRequest) {
+            self.request = request
             super.init()
         }
 
@@ -28,8 +27,10 @@
             }
             var request = URLRequest(url: url)
             for field in self.request.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.tlsMinimumSupportedProtocolVersion = self.request.trust.options.minimumVersion == .tls13 ? .TLSv13 : .TLSv12
             // The session keeps its delegate until it is invalidated, which the end of the task does.
-            let session = URLSession(configuration: .ephemeral, delegate: self, delegateQueue: nil)
+            let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
             let task = session.webSocketTask(with: request)
             task.maximumMessageSize = self.request.messageLimit
             lock.withLock { (self.hear, self.session, self.task) = (hear, session, task) }
@@ -101,6 +102,14 @@
         }
 
         package func urlSession(
+            _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+            newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+        ) {
+            // The headers, credentials among them, were for this server only. Without another request it is a refusal.
+            completionHandler(nil)
+        }
+
+        package func urlSession(
             _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
             completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
         ) {
@@ -108,10 +117,7 @@
             guard space.authenticationMethod == NSURLAuthenticationMethodServerTrust, let trust = space.serverTrust else {
                 return completionHandler(.performDefaultHandling, nil)
             }
-            // The evaluation puts the verified chain in place of the one that was sent.
-            let isTrusted = SecTrustEvaluateWithError(trust, nil)
-            let chain = (SecTrustCopyCertificateChain(trust) as? [SecCertificate] ?? []).map { Array(SecCertificateCopyData($0) as Data) }
-            let verdict = check(ServerTrust(host: space.host, chain: chain, isTrustedBySystem: isTrusted))
+            let verdict = request.trust.verdict(on: trust)
             lock.withLock { self.verdict = verdict }
             if verdict == nil {
                 completionHandler(.useCredential, URLCredential(trust: trust))

@@ -43,7 +43,9 @@ struct ClientTLS: Sendable {
         do {
             context = try NIOSSLContext(configuration: configuration)
         } catch {
-            throw TransportError(.invalidConfiguration, "TLS cannot be set up for \(place): \(error)", underlying: error)
+            let advice = options.identity.map { "; does the key belong to the client certificate (\($0))?" } ?? ""
+            throw TransportError(
+                .invalidConfiguration, "TLS cannot be set up for \(place): \(BoringSSLReason.words(of: error))\(advice)", underlying: error)
         }
     }
 
@@ -98,7 +100,8 @@ extension PEMSource {
             guard !certificates.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
             return certificates
         } catch {
-            throw TransportError(.invalidConfiguration, "\(what) cannot be read (\(words)): \(error)", underlying: error)
+            throw TransportError(
+                .invalidConfiguration, "\(what) cannot be read (\(words)): \(BoringSSLReason.words(of: error))", underlying: error)
         }
     }
 }
@@ -121,7 +124,8 @@ extension ClientIdentity {
             throw error
         } catch {
             throw TransportError(
-                .invalidConfiguration, "the client certificate cannot be used (\(self)); are passphrase and key right? \(error)",
+                .invalidConfiguration,
+                "the client certificate cannot be used (\(self)): \(BoringSSLReason.words(of: error)); are passphrase and key right?",
                 underlying: error)
         }
     }

@@ -13,9 +13,11 @@ extension NIOConnector {
             throw TransportError(.invalidConfiguration, "\(options.url) has no certificates: only wss: has")
         }
         let tls = try ClientTLS(options.tls, host: options.url.host, place: "\(options.url)", isInspection: isUnverified)
+        let stage = try options.proxy.map { proxy throws(TransportError) in try ProxyStage(proxy, options) }
         let found = group.next().makePromise(of: [ServerCertificate].self)
         open(options, on: group) { channel in
             channel.eventLoop.makeCompletedFuture {
+                try stage?.add(to: channel.pipeline.syncOperations) { found.fail($0) }
                 try tls.install(on: channel.pipeline.syncOperations)
                 try channel.pipeline.syncOperations.addHandler(ChainCatcher(options, found: found))
             }
@@ -23,7 +25,7 @@ extension NIOConnector {
         .whenComplete { result in
             switch result {
             case .success(let channel): found.futureResult.whenComplete { _ in channel.close(promise: nil) }
-            case .failure(let error): found.fail(TransportError(connecting: error, to: options.url))
+            case .failure(let error): found.fail(stage?.failure(connecting: error) ?? TransportError(connecting: error, to: options.url))
             }
         }
         do {

@@ -22,13 +22,14 @@ extension TrustErrand {
         return reports.first(where: \.isRefused).map(pinFailure)
     }
 
-    /// Sorts what TLS met.
-    func sorted(_ error: any Error, watch: ChainWatch) -> any Error {
+    /// Sorts what TLS met, before or after it was agreed on.
+    func sorted(_ error: any Error, watch: ChainWatch, isAgreed: Bool) -> any Error {
         if error is TransportError { return error }
         if let error = error as? NIOSSLExtraError {
             return error == .failedToValidateHostname ? wrongHost(watch.chain.first, underlying: error) : error
         }
-        guard error is NIOSSLError || error is BoringSSLError else { return hangUp(underlying: error) ?? error }
+        // The system's word, such as a reset, says more than that there was an end.
+        guard error is NIOSSLError || error is BoringSSLError else { return hangUp(underlying: error, isAgreed: true) ?? error }
         if let rejected = watch.rejected { return untrusted(rejected, underlying: error) }
         let words = "\(error)"
         if words.contains("PROTOCOL_VERSION") || words.contains("UNSUPPORTED_PROTOCOL") {
@@ -38,22 +39,31 @@ extension TrustErrand {
                 "the server speaks no TLS of version \(oldest) or later; update it"
                     + (options.minimumVersion == .tls13 ? ", or lower TLSOptions.minimumVersion" : ""), underlying: error)
         }
+        if words.contains("WRONG_VERSION_NUMBER") {
+            return failure(
+                .tls, "what the server sends is not TLS; if it is meant to be without, use ws: or its other port", underlying: error)
+        }
         if words.contains("CERTIFICATE_REQUIRED") || (words.contains("ALERT") && wasAsked) {
             return clientCertificateFailure(underlying: error)
         }
         let isHangUp = error as? NIOSSLError == .uncleanShutdown || words.contains("EOF during handshake")
-        return (isHangUp ? hangUp(underlying: error) : nil) ?? error
+        return (isHangUp ? hangUp(underlying: error, isAgreed: isAgreed) : nil)
+            ?? failure(.tls, BoringSSLReason.words(of: error), underlying: error)
     }
 
-    /// What to say when the server hung up after it had asked for a certificate, without an alert: it may have had other reasons.
-    func hangUp(underlying: (any Error)?) -> TransportError? {
+    /// What to say when the server hung up without an alert; nil: nothing that has to do with TLS.
+    func hangUp(underlying: (any Error)?, isAgreed: Bool) -> TransportError? {
+        (advice ?? (isAgreed ? nil : "look whether it speaks TLS at all"))
+            .map { TransportError(.lost, "\(place) hung up during the handshake; \($0)", underlying: underlying) }
+    }
+
+    /// What to say to a failure after the server had asked for a client certificate; nil: it had not.
+    var advice: String? {
         guard wasAsked else { return nil }
-        let advice =
-            options.identity == nil
-            ? "got none; if it needs one, give it one in TLSOptions.identity"
-            : "got one; look whether TLSOptions.identity is what it accepts"
-        return TransportError(
-            .lost, "\(place) hung up during the handshake; it had asked for a client certificate and \(advice)", underlying: underlying)
+        return "it had asked for a client certificate and "
+            + (options.identity == nil
+                ? "got none; if it needs one, give it one in TLSOptions.identity"
+                : "got one; look whether TLSOptions.identity is what it accepts")
     }
 
     private var wasAsked: Bool { wasAskedForCertificate.withLockedValue { $0 } }
@@ -70,53 +80,19 @@ extension TrustErrand {
                 + "ask its operator which authority must have issued it, and look at its dates", underlying: underlying)
     }
 
+    private var complaint: TrustComplaint { TrustComplaint(place: place, name: options.serverName ?? host) }
+
     private func untrusted(_ certificate: ServerCertificate, underlying: any Error) -> TransportError {
-        let now = TrustGate.now
-        if now > certificate.notAfter || now < certificate.notBefore {
-            let isOld = now > certificate.notAfter
-            let day = CalendarDate(secondsSince1970: isOld ? certificate.notAfter : certificate.notBefore)
-            return failure(
-                .certificateExpired,
-                "the certificate of \(certificate) \(isOld ? "expired on" : "is not valid before") \(day), and this machine has "
-                    + "\(CalendarDate(secondsSince1970: now)); \(isOld ? "renew it on the server, or " : "")set the clock right",
-                underlying: underlying)
-        }
-        if certificate.isSelfIssued {
-            return failure(
-                .unknownAuthority,
-                "nobody trusted vouches for \(certificate), which is signed by itself; if it is yours, "
-                    + "name it in TLSOptions.additionalRoots", underlying: underlying)
-        }
-        return failure(
-            .unknownAuthority,
-            "no trusted authority vouches for \(certificate); if \(certificate.quotedIssuer), which issued it, is yours, name its certificate "
-                + "in TLSOptions.additionalRoots; if it is a public one, let the server send the whole chain", underlying: underlying)
+        complaint.untrusted(certificate, now: TrustGate.now, underlying: underlying)
     }
 
     private func wrongHost(_ leaf: ServerCertificate?, underlying: (any Error)?) -> TransportError {
-        let names = leaf?.quotedNames ?? []
-        let wanted = options.serverName ?? host
-        return failure(
-            .wrongHost,
-            "the certificate is for \(names.isEmpty ? "no host" : names.joined(separator: ", ")), not for \(wanted); connect by "
-                + "such a name, set TLSOptions.serverName to it, or give the server a certificate for \(wanted)", underlying: underlying)
+        complaint.wrongHost(leaf, underlying: underlying)
     }
 
-    private func pinFailure(_ report: PinReport) -> TransportError {
-        let hosts = report.set.hosts.joined(separator: ", ")
-        if report.finding == .expired {
-            return failure(
-                .pinMismatch, "the pins for \(hosts) expired on \(report.set.expires.map { "\($0)" } ?? "an unknown day"); update the app",
-                underlying: nil)
-        }
-        let seen = report.chain.map { "\($0.publicKeyPin) (\($0))" }.joined(separator: ", ")
-        return failure(
-            .pinMismatch,
-            "the chain has none of the \(report.set.pins.count) pins for \(hosts), but \(seen.isEmpty ? "could not be read" : seen); somebody "
-                + "may be listening; if the server's keys were changed on purpose, update the pins (holdfast pin)", underlying: nil)
-    }
+    private func pinFailure(_ report: PinReport) -> TransportError { complaint.pinMismatch(report) }
 
     private func failure(_ code: TransportError.Code, _ words: String, underlying: (any Error)?) -> TransportError {
-        TransportError(code, "TLS with \(place) failed: \(words)", underlying: underlying)
+        complaint.failure(code, words, underlying: underlying)
     }
 }

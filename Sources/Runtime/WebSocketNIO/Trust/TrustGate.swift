@@ -18,8 +18,17 @@ final class TrustGate: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Told to those behind it: the chain, the server's own certificate first.
-    struct Passed: Sendable { let chain: [ServerCertificate] }
+    /// Told to those behind it.
+    struct Passed: Sendable {
+        /// The server's own certificate first.
+        let chain: [ServerCertificate]
+        /// Of TLS, such as `1.3`.
+        let version: String?
+        /// What to say if the server refuses what it is asked next; nil: nothing of TLS.
+        ///
+        /// nginx and Apache take any client at first, and answer 400 or 403 to one without their certificate.
+        let advice: String?
+    }
 
     private let errand: TrustErrand
     private let watch: ChainWatch
@@ -47,11 +56,11 @@ final class TrustGate: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.fireErrorCaught(errand.sorted(error, watch: watch))
+        context.fireErrorCaught(errand.sorted(error, watch: watch, isAgreed: isOpen))
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if let error = errand.hangUp(underlying: nil) { context.fireErrorCaught(error) }
+        if let error = errand.hangUp(underlying: nil, isAgreed: isOpen) { context.fireErrorCaught(error) }
         drop(ChannelError.ioOnClosedChannel)
         context.fireChannelInactive()
     }
@@ -68,7 +77,7 @@ final class TrustGate: ChannelDuplexHandler, RemovableChannelHandler {
         isOpen = true
         let chain = watch.chain
         watch.forget()
-        context.fireUserInboundEventTriggered(Passed(chain: chain))
+        context.fireUserInboundEventTriggered(Passed(chain: chain, version: tls.tlsVersion.map(Self.words), advice: errand.advice))
         let waiting = held
         held = []
         for (data, promise) in waiting { context.write(data, promise: promise) }
@@ -79,6 +88,15 @@ final class TrustGate: ChannelDuplexHandler, RemovableChannelHandler {
     static var now: Int64 { Int64(time(nil)) }
 
     private var leaf: ServerCertificate? { (try? tls.peerCertificate?.toDERBytes()).flatMap { ServerCertificate(der: $0) } }
+
+    private static func words(_ version: TLSVersion) -> String {
+        switch version {
+        case .tlsv1: "1.0"
+        case .tlsv11: "1.1"
+        case .tlsv12: "1.2"
+        case .tlsv13: "1.3"
+        }
+    }
 
     private func drop(_ error: any Error) {
         for (_, promise) in held { promise?.fail(error) }

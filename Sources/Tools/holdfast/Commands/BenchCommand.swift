@@ -97,7 +97,7 @@ struct BenchCommand: AsyncParsableCommand {
             StandardOutput.warn("WARNING: anyone on the way can read and change what is sent, secrets included.")
         }
         let session = BenchSession(
-            url: url, configuration: try configuration(for: plan, environment: environment), plan: plan, isJSON: json,
+            url: url, configuration: try configuration(for: url, plan, environment: environment), plan: plan, isJSON: json,
             live: isWatched ? LiveLine(style: errorStyle) : nil,
             style: Style(isTerminal: StandardOutput.isTerminal, environment: environment), errorStyle: errorStyle)
         let outcome = await session.run()
@@ -124,8 +124,8 @@ struct BenchCommand: AsyncParsableCommand {
         }
     }
 
-    private func configuration(for plan: BenchPlan, environment: [String: String]) throws -> WebSocketConfiguration {
-        var configuration = try connection.configuration(environment: environment)
+    private func configuration(for url: WebSocketURL, _ plan: BenchPlan, environment: [String: String]) throws -> WebSocketConfiguration {
+        var configuration = try connection.configuration(for: url, environment: environment)
         configuration.limits.message = max(configuration.limits.message, plan.payload.size)
         // All that may be in flight fits, twice over, so that sending never waits and a latency is the server's.
         configuration.limits.sendBuffer = max(configuration.limits.sendBuffer, 2 * plan.depth * (plan.payload.size + 64))

@@ -52,7 +52,7 @@ struct ConnectCommand: AsyncParsableCommand {
         let isInteractive =
             execute.isEmpty && StandardInput.isTerminal && StandardOutput.isTerminal && environment["TERM"] != "dumb"
         let session = ConnectSession(
-            url: url, configuration: try connection.configuration(environment: environment), isReconnecting: reconnect,
+            url: url, configuration: try connection.configuration(for: url, environment: environment), isReconnecting: reconnect,
             source: isInteractive ? .prompt : execute.isEmpty ? .standardInput : .texts(execute), patience: wait, pingEvery: ping?.duration,
             showsStatistics: stats, console: display.console(isInteractive: isInteractive, environment: environment))
         if connection.insecure {

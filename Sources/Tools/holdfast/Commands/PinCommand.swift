@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Holdfast
 
 struct PinCommand: AsyncParsableCommand {
@@ -8,7 +9,8 @@ struct PinCommand: AsyncParsableCommand {
         discussion: """
             The chain is verified first, and printed with the server's own key on top and the root at the end, as Swift to paste into \
             TLSOptions.pins. Choose one or two, and add the pin of a key that the server does not use yet: without a backup a lost key \
-            locks every installed app out. A pin of an authority holds for whatever that authority vouches for.
+            locks every installed app out. A pin of an authority holds for whatever that authority vouches for. To try them: \
+            holdfast connect --pin <pin>.
 
             Run it over a network that you trust: what somebody on the way shows you is what you would pin.
 
@@ -19,6 +21,7 @@ struct PinCommand: AsyncParsableCommand {
     var url: WebSocketURL
 
     @OptionGroup(title: "Connection") var trust: PinTrustOptions
+    @OptionGroup(title: "Connection") var proxies: ProxyOptions
 
     @Flag(help: "Print JSON, with the pins of whole certificates too.")
     var json = false
@@ -30,7 +33,10 @@ struct PinCommand: AsyncParsableCommand {
     func run() async throws {
         if trust.insecure { StandardOutput.warn("WARNING: --insecure: nobody vouches for this chain; compare the pins by another way.") }
         do {
-            let chain = try await ServerChain.of(url, tls: trust.options, isUnverified: trust.insecure)
+            let environment = ProcessInfo.processInfo.environment
+            let chain = try await ServerChain.of(
+                url, tls: trust.options(environment: environment), isUnverified: trust.insecure,
+                proxy: proxies.choice(environment: environment), proxyTLS: proxies.tls)
             let listing = PinListing(host: url.host, chain: chain)
             StandardOutput.write(json ? try listing.json() : listing.swift)
         } catch let error as WebSocketError {
@@ -48,16 +54,15 @@ struct PinTrustOptions: ParsableArguments {
     @Flag(help: "Print the chain though nobody vouches for it.")
     var insecure = false
 
-    @Option(help: ArgumentHelp("Ask for this name, and check the certificate for it, instead of the URL's host.", valueName: "name"))
-    var serverName: String?
+    @OptionGroup var handshake: HandshakeOptions
 
     func validate() throws {
         if ca != nil, insecure { throw ValidationError("--ca and --insecure exclude each other: one checks more, the other nothing.") }
     }
 
-    var options: TLSOptions {
+    func options(environment: [String: String]) -> TLSOptions {
         var options = TLSOptions(trust: ca.map { .file($0) } ?? .system)
-        options.serverName = serverName
+        handshake.apply(to: &options, environment: environment)
         return options
     }
 }

@@ -6,7 +6,7 @@ extension WebSocketError {
 
     /// The lines that explain this error to a person; what a server sent is cut, and cannot drive the terminal.
     var lines: [String] {
-        var lines = [description.escapedOnOneLine]
+        var lines = [description.escapedOnOneLine] + optionLines
         for name in Self.tellingFields {
             for value in responseHeaders.values(name) { lines.append("\(name): \(value.escapedOnOneLine)") }
         }

@@ -20,11 +20,17 @@ struct ConnectionOptions: ParsableArguments {
             valueName: "token"))
     var bearer: String?
 
+    @OptionGroup var login: LoginOptions
+
     @Option(help: ArgumentHelp("Trust only the authorities in this PEM file.", valueName: "file"))
     var ca: String?
 
     @Flag(help: "Take any certificate for any host. Anyone on the way can then read and change everything.")
     var insecure = false
+
+    @OptionGroup var handshake: HandshakeOptions
+
+    @OptionGroup var pins: PinOptions
 
     @OptionGroup var way: WayOptions
 
@@ -36,15 +42,21 @@ struct ConnectionOptions: ParsableArguments {
 
     func validate() throws {
         if ca != nil, insecure { throw ValidationError("--ca and --insecure exclude each other: one checks more, the other nothing.") }
+        if !pins.pin.isEmpty, insecure {
+            throw ValidationError("--pin and --insecure exclude each other: one checks more, the other nothing.")
+        }
         if let ca, access(ca, R_OK) != 0 {
             throw ValidationError("--ca: cannot read \(ca.escapedOnOneLine): \(String(cString: strerror(errno))).")
         }
         for name in subprotocol where name.isEmpty || !name.unicodeScalars.allSatisfy(HeaderArgument.isTokenPart) {
             throw ValidationError("--subprotocol: \"\(name.escapedOnOneLine)\" is not a token; use letters, digits and - . _")
         }
-        if bearer != nil, header.contains(where: { $0.field.name.lowercased() == "authorization" }) {
-            throw ValidationError("--bearer and --header 'Authorization: …' exclude each other.")
-        }
+        let authorizations = [
+            bearer.map { _ in "--bearer" }, login.basic.map { _ in "--basic" },
+            header.contains { $0.field.name.lowercased() == "authorization" } ? "--header 'Authorization: …'" : nil,
+        ]
+        let given = authorizations.compactMap(\.self)
+        if given.count > 1 { throw ValidationError("\(given.joined(separator: " and ")) exclude each other.") }
     }
 
     /// Checks what only matters with this URL.
@@ -52,12 +64,16 @@ struct ConnectionOptions: ParsableArguments {
         guard !url.isSecure else { return }
         if ca != nil { throw ValidationError("--ca is for wss: URLs; ws: is not encrypted.") }
         if insecure { throw ValidationError("--insecure is for wss: URLs; ws: is not encrypted in the first place.") }
+        if let option = pins.pin.isEmpty ? handshake.secureOption : "--pin" {
+            throw ValidationError("\(option) is for wss: URLs; ws: has no certificates.")
+        }
     }
 
     /// The configuration that the options ask for; the token comes from `environment` unless given.
-    func configuration(environment: [String: String]) throws -> WebSocketConfiguration {
+    func configuration(for url: WebSocketURL, environment: [String: String]) throws -> WebSocketConfiguration {
         var configuration = WebSocketConfiguration()
         for header in header { configuration.headers.add(header.field) }
+        try login.apply(to: &configuration, environment: environment)
         if let token = bearer ?? (configuration.headers["Authorization"] == nil ? environment[Self.bearerVariable] : nil) {
             // The token must not stand in the message.
             guard !token.isEmpty, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
@@ -70,6 +86,8 @@ struct ConnectionOptions: ParsableArguments {
         if let maxMessage { configuration.limits.message = maxMessage.bytes }
         way.apply(to: &configuration, environment: environment)
         configuration.tls = TLSOptions(trust: ca.map { .file($0) } ?? .system, isInsecure: insecure)
+        handshake.apply(to: &configuration.tls, environment: environment)
+        pins.apply(to: &configuration.tls, for: url)
         return configuration
     }
 }

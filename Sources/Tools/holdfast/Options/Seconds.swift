@@ -4,6 +4,8 @@ import ArgumentParser
 struct Seconds: Hashable, Sendable, ExpressibleByArgument {
     let duration: Duration
 
+    init(_ seconds: Int) { duration = .seconds(seconds) }
+
     /// Reads a number from 0 to 86400; nil for anything else.
     init?(argument: String) {
         guard let value = Double(argument), value.isFinite, 0...86_400 ~= value else { return nil }

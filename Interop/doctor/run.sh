@@ -1,0 +1,245 @@
+#!/bin/bash
+# Lets `holdfast doctor` examine servers that are well, servers that are not, and places where there is none.
+#
+#   Interop/doctor/run.sh
+#
+# HOLDFAST names the tool; without it the release build is made first.
+set -euo pipefail
+# shellcheck source=../../scripts/setup.sh
+source "$(dirname "$0")/../../scripts/setup.sh"
+need_doctor
+HOLDFAST=$(swift_program HOLDFAST holdfast)
+PEERS=$ROOT/Interop/peers
+here=$ROOT/Interop/doctor
+unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY REQUEST_METHOD HOLDFAST_BEARER
+
+work=$(mktemp -d)
+export TMPDIR=$work
+started=()
+passed=0
+failed=0
+stop_all() {
+    local pid
+    for pid in "${started[@]}"; do kill "$pid" 2> /dev/null || true; done
+    for pid in "${started[@]}"; do wait "$pid" 2> /dev/null || true; done
+}
+trap 'stop_all; rm -rf "$work"' EXIT
+
+# start NAME COMMAND…: starts a server in the background, waits for its line `listening PORT`, sets $port; its log is $work/NAME.errors.
+start() {
+    local log=$work/$1
+    shift
+    : > "$log"
+    "$@" > "$log" 2> "$log.errors" &
+    local pid=$!
+    started+=("$pid")
+    for _ in {1..600}; do
+        port=$(sed -n 's/^listening //p' "$log")
+        if [ -n "$port" ] && (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then return 0; fi
+        kill -0 "$pid" 2> /dev/null || break
+        sleep 0.05
+    done
+    die "$1 does not start: $(tail -n 1 "$log.errors")"
+}
+
+# serve VARIABLE OPTION…: starts an echo server of ours and keeps its URL in the variable.
+serve() {
+    local -n result=$1
+    local log="$work/server.$1"
+    shift
+    : > "$log"
+    "$HOLDFAST" serve echo --quiet "$@" > "$log" 2> "$log.errors" &
+    started+=($!)
+    for _ in {1..600}; do
+        result=$(head -n 1 "$log")
+        if [ -n "$result" ]; then return 0; fi
+        sleep 0.05
+    done
+    die "the server does not start: $(cat "$log.errors")"
+}
+
+report() {
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+        echo "ok $2"
+    else
+        failed=$((failed + 1))
+        echo "not ok $2"
+        sed 's/^/    /' "$work/why"
+    fi
+}
+
+# diagnose NAME STATUS EXPRESSION URL OPTION…: the doctor ends with the status, and its report is as the expression says, see judge.py.
+diagnose() {
+    local name=$1 wanted=$2 expression=$3 status=0
+    shift 3
+    timeout 120 "$HOLDFAST" doctor --json "$@" > "$work/report" 2> "$work/errors" || status=$?
+    if [ "$status" != "$wanted" ]; then
+        { echo "ended with $status, not with $wanted"; cat "$work/errors"; grep -A 6 '"broken"' "$work/report"; } > "$work/why"
+        report 1 "$name"
+    elif python3 "$here/judge.py" "$work/report" "$expression" > "$work/why" 2>&1; then
+        report 0 "$name"
+    else
+        report 1 "$name"
+    fi
+}
+
+# says NAME STATUS TEXT URL OPTION…: what people read has this line, and nothing that could drive their terminal.
+says() {
+    local name=$1 wanted=$2 text=$3 status=0
+    shift 3
+    timeout 120 "$HOLDFAST" doctor "$@" > "$work/why" 2>&1 || status=$?
+    if [ "$status" = "$wanted" ] && grep -qF -- "$text" "$work/why" && ! grep -q $'\e\|\a' "$work/why"; then report 0 "$name"; else report 1 "$name"; fi
+}
+
+# --- Certificates: an authority, one in between, and what they vouch for.
+openssl_quietly() { openssl "$@" 2> "$work/openssl" || die "openssl $1: $(cat "$work/openssl")"; }
+cd "$work"
+openssl_quietly req -x509 -newkey rsa:2048 -nodes -days 30 -subj '/CN=Doctor test root' -keyout root.key -out root.pem
+# certificate NAME ISSUER DAYS KEY EXTENSIONS: makes NAME.pem and NAME.key.
+certificate() {
+    openssl_quietly req -newkey "$4" ${6:+-pkeyopt "$6"} -nodes -subj "/CN=Doctor test $1" -keyout "$1.key" -out "$1.csr"
+    printf '%b\n' "$5" > "$1.ext"
+    openssl_quietly x509 -req -in "$1.csr" -CA "$2.pem" -CAkey "$2.key" -set_serial "$RANDOM$RANDOM" -days "$3" -extfile "$1.ext" -out "$1.pem"
+}
+here_names='subjectAltName=IP:127.0.0.1,DNS:localhost'
+certificate between root 30 rsa:2048 'basicConstraints=critical,CA:true'
+certificate leaf between 30 ec "$here_names" ec_paramgen_curve:prime256v1
+certificate soon root 5 rsa:2048 "$here_names"
+certificate expired root -1 rsa:2048 "$here_names"
+certificate elsewhere root 30 rsa:2048 'subjectAltName=DNS:other.example'
+cat leaf.pem between.pem > chain.pem
+
+# --- Servers that are well
+start node "$PEERS/node.js" echo-server
+node=ws://127.0.0.1:$port/
+start python "$PYTHON" "$PEERS/python.py" echo-server --max-size 1000000
+python=ws://127.0.0.1:$port/
+start bare "$PYTHON" "$PEERS/python.py" echo-server --no-compression
+bare=ws://127.0.0.1:$port/
+bare_port=$port
+start websocketd "$PEERS/websocketd.sh" echo-server
+websocketd=ws://127.0.0.1:$port/
+start nginx "$PEERS/nginx.sh" echo-server --tls-cert "$work/chain.pem" --tls-key "$work/leaf.key" --upstream "$bare_port" --read-timeout 1s
+nginx=wss://127.0.0.1:$port/
+serve ours --port 0
+serve ours_expired --port 0 --tls-cert "$work/expired.pem" --tls-key "$work/expired.key"
+serve ours_elsewhere --port 0 --tls-cert "$work/elsewhere.pem" --tls-key "$work/elsewhere.key"
+start broken python3 "$here/broken.py"
+broken=ws://127.0.0.1:$port
+start old python3 "$here/broken.py" --tls-cert "$work/soon.pem" --tls-key "$work/soon.key"
+old=wss://127.0.0.1:$port
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+proxy=$(free_port)
+printf '%s\n' "Port $proxy" 'Listen 127.0.0.1' 'Timeout 600' > tinyproxy.conf
+tinyproxy -d -c tinyproxy.conf > tinyproxy.log 2>&1 &
+started+=($!)
+
+well="--patience 30 --timeout 100"
+# Everything that an echo server should do, and does.
+echoes='report["isHealthy"] and all(found[f"messages.{kind}"]["severity"] == "good" for kind in
+    ("text", "binary", "fragmented", "pingWithin", "empty", "invalidUTF8", "unmasked")) and seen["pings"]["answered"] == 10
+    and seen["close"]["code"] == 1000 and "close.endsTCP" in found and not seen["unfinished"]'
+echoes=${echoes//$'\n'/ }
+# shellcheck disable=SC2086
+{
+    diagnose 'Node ws: all is well' 0 "$echoes and seen['messages']['binary']['kind'] == 'echoed'" "$node" $well --limit-cap 2M
+    diagnose 'Node ws: compression, and no limit up to the cap' 0 \
+        "found['compression.agreed'] and seen['compression']['isEchoCompressed'] and seen['compression']['sentBytes'] < 3000 and seen['limit'].get('largestTaken') == 65536 and 'limit.none' in found" \
+        "$node" $well --limit-cap 64K
+    diagnose 'Python websockets: all is well, and its limit is found to the byte' 0 \
+        "$echoes and seen['limit']['largestTaken'] == 1000000 and seen['limit']['smallestRefused'] == 1000001 and seen['limit']['refusal']['closeCode'] == 1009" \
+        "$python" $well
+    diagnose 'Python websockets without compression' 0 \
+        "$echoes and 'compression.declined' in found and 'compression.agreed' not in found" "$bare" $well --limit-cap 64K
+    diagnose 'websocketd: lines of text, and pongs' 0 \
+        "seen['messages']['text']['kind'] == 'echoed' and seen['pings']['answered'] == 10 and 'compression.declined' in found" \
+        "$websocketd" $well --limit-cap 16K
+    diagnose 'our server: all is well, and its limit is 1 MiB' 0 \
+        "$echoes and seen['limit']['largestTaken'] == 1048576 and 'limit.found' in found" "$ours" $well
+    diagnose 'our server: a name leads to it' 0 "seen['resolution']['host'] == 'localhost' and 'network.resolved' in found" \
+        "${ours/127.0.0.1/localhost}" $well --limit-cap 1K
+    diagnose 'nginx with TLS in front: chain, version, who stands there' 0 \
+        "$echoes and seen['security']['version'] == '1.2' and len(seen['security']['chain']) == 3 and seen['security']['chain'][0]['key'] == 'P-256' and seen['security']['chain'][0]['signature'] == 'SHA-256 with RSA' and 28 <= seen['security']['chain'][0]['daysLeft'] <= 30 and 'tls.trusted' in found and 'surroundings.intermediaries' in found and not seen['security']['choosesHTTP2'] and seen['malformed']['server'].startswith('nginx')" \
+        "$nginx" $well --ca root.pem --limit-cap 64K
+    diagnose 'nginx: it ends what is idle, and pings help' 0 \
+        "found['idle.ends']['severity'] == 'warning' and 900 <= seen['idle']['ended']['ms'] and seen['idle']['isKeptByPings'] and 'pingInterval' in found['idle.ends']['advice']" \
+        "$nginx" $well --ca root.pem --idle=20 --limit-cap 1K
+    diagnose 'our server: silence does not end a connection' 0 "'idle.lives' in found" "$ours" $well --idle 1 --limit-cap 1K
+    diagnose 'TLS: a certificate that ends soon, no TLS 1.3, and HTTP/2' 0 \
+        "found['tls.expiry']['severity'] == 'warning' and seen['security']['version'] == '1.2' and found['tls.version']['severity'] == 'note' and seen['security']['choosesHTTP2']" \
+        "$old/" $well --ca root.pem --limit-cap 1K
+    HTTP_PROXY=http://somebody:p-ss@127.0.0.1:$proxy diagnose 'a proxy that the environment names, without its password' 0 \
+        "found['network.proxy'] and seen['proxy']['isFromEnvironment'] and seen['upgrade']['remote'].endswith(':$proxy') and report['isHealthy'] and 'p-ss' not in repr(report)" \
+        "$ours" $well --limit-cap 1K
+    diagnose 'subprotocols: the last is chosen' 0 "seen['upgrade']['subprotocol'] == 'news' and 'upgrade.subprotocol' in found" \
+        "$broken/" $well --limit-cap 1K -s chat -s news
+    diagnose 'subprotocols: none is chosen' 0 "'upgrade.subprotocolIgnored' in found" "$broken/no-protocol" $well --limit-cap 1K -s chat -s news
+    diagnose 'who stands in between, and no cookie of his' 0 \
+        "any('Cloudflare' in line for line in found['surroundings.intermediaries']['details']) and any('Via: 1.1 edge' == line for line in found['surroundings.intermediaries']['details']) and 'secret' not in repr(report)" \
+        "$broken/proxied" $well --limit-cap 1K
+}
+
+# --- Servers that are not
+ill="--patience 2 --timeout 60 --limit-cap 64K"
+# shellcheck disable=SC2086
+{
+    diagnose 'it never pongs' 7 "found['pings.never']['severity'] == 'broken' and 'pingMessage' in found['pings.never']['advice'] and seen['messages']['text']['kind'] == 'echoed' and seen['limit']['proof'] == 'echo'" \
+        "$broken/never-pongs" $ill
+    diagnose 'it never answers close' 7 "found['close.never']['severity'] == 'broken' and not seen['close']['isAnswered']" "$broken/never-closes" $ill
+    diagnose 'it answers close and keeps TCP' 0 "found['close.keepsTCP']['severity'] == 'warning'" "$broken/keeps-tcp" $ill
+    diagnose 'it dies on binary' 7 "seen['messages']['binary']['kind'] == 'hungUp' and seen['messages']['text']['kind'] == 'echoed' and seen['limit']['sentAs'] == 'text'" \
+        "$broken/dies-on-binary" $ill
+    diagnose 'it dies on fragments' 7 "found['messages.fragmented']['severity'] == 'broken' and found['messages.text']['severity'] == 'good'" \
+        "$broken/no-fragments" $ill
+    diagnose 'it dies on long messages' 0 "found['limit.hangsUp'] and seen['limit']['largestTaken'] == 5000 and seen['limit']['smallestRefused'] == 5001" "$broken/small" $ill
+    diagnose 'it takes what it should not' 0 "found['messages.invalidUTF8']['severity'] == 'warning' and found['messages.unmasked']['severity'] == 'warning'" "$broken/lax" $ill
+    diagnose 'it takes everything and says nothing, but pongs' 0 "seen['messages']['text']['kind'] == 'silent' and seen['limit']['proof'] == 'pong'" "$broken/silent" $ill
+    diagnose 'it never stops talking' 0 "seen['pings']['answered'] == 10 and seen['pings']['messages'] > 0 and 'unasked' in found['messages.text']['text'] and seen['limit']['proof'] == 'pong'" \
+        "$broken/talks" $ill
+    diagnose 'it is mute' 7 "found['pings.never'] and found['messages.text']['severity'] == 'note' and seen['unfinished'][0]['probe'] == 'limit'" \
+        "$broken/mute" --patience 1 --timeout 60
+    diagnose 'it speaks a protocol of its own' 0 "seen['messages']['text']['closeCode'] == 4400 and found['messages.text']['severity'] == 'note'" "$broken/own-protocol" $ill
+    diagnose 'it drops what is idle' 0 "found['idle.ends'] and seen['idle']['ended']['kind'] == 'hungUp' and seen['idle']['isKeptByPings']" \
+        "$broken/dies-idle" $ill --idle=20
+    diagnose 'it answers garbage' 3 "found['upgrade.invalidHandshake']['severity'] == 'broken' and 'port' in found['upgrade.invalidHandshake']['advice']" "$broken/garbage" $ill
+    diagnose 'it is a web server' 3 "seen['upgrade']['status'] == 200 and 'web server' in found['upgrade.refused']['advice']" "$broken/plain" $ill
+    diagnose 'it is elsewhere now' 3 "'wss://new.example.com/' in found['upgrade.refused']['advice']" "$broken/moved" $ill
+    diagnose 'it wants a token' 3 "'--bearer' in found['upgrade.refused']['advice']" "$broken/guarded" $ill
+    diagnose 'it hangs up' 3 "found['upgrade.lost']" "$broken/hangs-up" $ill
+    diagnose 'it says nothing' 3 "found['upgrade.timedOut']" "$broken/says-nothing" --patience 1
+    diagnose 'its accept is wrong' 3 "'4.2.2' in found['upgrade.invalidHandshake']['advice']" "$broken/bad-accept" $ill
+    diagnose 'nobody is there' 4 "found['network.unreachable'] and not seen['upgrade']" "ws://127.0.0.1:$(free_port)/" $ill
+    diagnose 'there is no such name' 4 "found['network.unresolved']" ws://no-such-host.invalid/ --patience 20
+    diagnose 'the certificate has expired' 5 "found['tls.certificateExpired'] and seen['security']['chain'][0]['daysLeft'] < 0 and not seen['upgrade']" "$ours_expired" --ca root.pem $ill
+    diagnose 'the certificate is for another' 5 "found['tls.wrongHost'] and seen['security']['chain'][0]['names'] == ['other.example']" "$ours_elsewhere" --ca root.pem $ill
+    diagnose 'nobody vouches for it' 5 "found['tls.unknownAuthority']" "$nginx" $ill
+    diagnose '--insecure examines the rest' 0 "found['tls.unverified'] and seen['security']['version'] == '1.3' and seen['pings']['answered'] == 10 and found['tls.expiry']['severity'] == 'warning'" "$ours_expired" --insecure $well --limit-cap 1K
+    diagnose 'TLS on a port without' 5 "found['tls.tls']" "${ours/ws:/wss:}" $ill
+    diagnose 'time runs out' 7 "seen['unfinished'] and seen['pings']" "$broken/mute" --patience 1 --timeout 2.5
+
+    says 'people read what to do' 7 '→ use an application-level ping: WebSocketConfiguration.pingMessage' "$broken/never-pongs" --patience 1 --limit-cap 1K
+    says 'what a server says cannot drive the terminal' 0 'no such command \u{1B}]0;pwned\u{07}\u{1B}[2J' "$broken/own-protocol" $ill
+    says 'nor what it answers' 0 'answered with the text "what? \u{1B}]0;pwned' "$broken/answers" $ill
+    says 'nor the body of a refusal' 3 'Welcome\u{1B}[2J' "$broken/plain" $ill
+}
+
+# Control-C while it waits for the first pong.
+: > "$work/broken.errors"
+"$HOLDFAST" doctor --json "$broken/mute" --patience 60 --timeout 100 > "$work/report" 2> "$work/why" &
+examiner=$!
+started+=("$examiner")
+for _ in {1..600}; do
+    if grep -q '^mute' "$work/broken.errors"; then break; fi
+    sleep 0.05
+done
+sleep 0.3
+kill -INT "$examiner"
+status=0
+wait "$examiner" || status=$?
+if [ "$status" = 130 ] && python3 "$here/judge.py" "$work/report" "report['isPartial'] and not report['isHealthy'] and found['network.resolved'] and found['upgrade.opened']" \
+    > "$work/why" 2>&1; then report 0 'Control-C prints what was found'; else report 1 "Control-C prints what was found (status $status)"; fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,255 @@
+#!/bin/bash
+# Lets `holdfast connect` and `holdfast pin` meet TLS that we did not write, good and bad: nginx in front of Python `websockets`, Python
+# itself for client certificates, and websocketd, whose TLS is Go's. The certificates are made for the run.
+#
+#   Interop/tls/run.sh [--texts]     (--texts shows what the tool says to each failure)
+#
+# HOLDFAST names the tool; without it the release build is made first.
+set -euo pipefail
+# shellcheck source=../../scripts/setup.sh
+source "$(dirname "$0")/../../scripts/setup.sh"
+need_tls
+HOLDFAST=$(swift_program HOLDFAST holdfast)
+here=$ROOT/Interop
+shows_texts=${1:-}
+unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY HOLDFAST_PASSPHRASE HOLDFAST_BEARER
+export NO_COLOR=1
+
+work=$(mktemp -d)
+started=()
+passed=0
+failed=0
+stop_all() {
+    local pid
+    for pid in "${started[@]}"; do kill "$pid" 2> /dev/null || true; done
+    for pid in "${started[@]}"; do wait "$pid" 2> /dev/null || true; done
+}
+trap 'stop_all; rm -rf "$work"' EXIT
+
+# start COMMAND…: starts a server in the background, waits for its line `listening PORT`, sets $port.
+start() {
+    local log
+    log=$(mktemp "$work/server.XXXXXX")
+    "$@" > "$log" 2> "$log.errors" &
+    local pid=$!
+    started+=("$pid")
+    for _ in {1..600}; do
+        port=$(sed -n 's/^listening //p' "$log")
+        if [ -n "$port" ] && (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then return 0; fi
+        kill -0 "$pid" 2> /dev/null || break
+        sleep 0.05
+    done
+    die "$1 does not start: $(tail -n 1 "$log.errors")"
+}
+
+# free_ports COUNT: as many, all different.
+free_ports() {
+    python3 -c '
+import socket, sys
+sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
+for each in sockets: each.bind(("127.0.0.1", 0))
+print(*(each.getsockname()[1] for each in sockets))' "$1"
+}
+
+report() {
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+        echo "ok $2"
+    else
+        failed=$((failed + 1))
+        echo "not ok $2"
+    fi
+    if [ "$1" != 0 ] || [ -n "$shows_texts" ]; then sed 's/^/    /' "$work/output"; fi
+}
+
+# tool COMMAND URL OPTION…: leaves $work/output and $status behind.
+tool() {
+    status=0
+    timeout 120 "$HOLDFAST" "$@" > "$work/output" 2>&1 || status=$?
+}
+hello() { tool connect "$@" -x 'over the hills' --wait "${patience:-0.1}"; }
+
+# opens NAME URL OPTION…: what is sent comes back, if not at once then to one who has time, for the machine may be busy.
+opens() {
+    local name=$1 result=1 patience
+    shift
+    for patience in 0.1 20; do
+        hello "$@"
+        [ "$status" = 0 ] || break
+        if grep -qx 'over the hills' "$work/output"; then
+            result=0
+            break
+        fi
+    done
+    report $result "$name"
+}
+
+# fails NAME STATUS TEXT… -- URL OPTION…: the tool ends with this status, and says all of the texts.
+fails() {
+    local name=$1 wanted=$2 texts=() result=0 text
+    shift 2
+    while [ "$1" != -- ]; do
+        texts+=("$1")
+        shift
+    done
+    shift
+    hello "$@"
+    # shellcheck disable=SC2053  # The status may be a pattern.
+    [[ $status == $wanted ]] || result=1
+    for text in "${texts[@]}"; do grep -qF -- "$text" "$work/output" || result=1; done
+    report $result "$name"
+}
+
+says() { if grep -qF -- "$2" "$work/output"; then report 0 "$1"; else report 1 "$1"; fi; }
+same() { if [ "$2" = "$3" ]; then report 0 "$1"; else report 1 "$1"; fi; }
+
+files=$work/certificates
+mkdir "$files"
+"$here/tls/certificates.sh" "$files"
+key_pin() {
+    openssl x509 -in "$files/$1.pem" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | openssl base64 -A
+}
+
+# --- nginx: one process, a port for each case, and behind all of them the same echo
+declare -A at
+read -ra free <<< "$(free_ports 13)"
+start "$PYTHON" "$here/peers/python.py" echo-server
+upstream=$port
+access=$work/access.log
+
+# server CASE CERTIFICATE KEY [LINE]…
+server() {
+    local port=${free[0]} certificate=$2 key=$3
+    free=("${free[@]:1}")
+    at[$1]=$port
+    shift 3
+    printf '%s\n' 'server {' "listen 127.0.0.1:$port ssl;" "ssl_certificate $files/$certificate.pem;" "ssl_certificate_key $files/$key.key;" \
+        "$@" "location / {" "proxy_pass http://127.0.0.1:$upstream;" 'proxy_http_version 1.1;' 'proxy_set_header Upgrade $http_upgrade;' \
+        'proxy_set_header Connection upgrade;' '}' '}'
+}
+{
+    printf '%s\n' 'daemon off;' 'worker_processes 1;' "pid $work/nginx.pid;" 'error_log stderr warn;' 'events {}' 'http {' \
+        "access_log $access;" 'lingering_close off;'
+    for kind in body proxy fastcgi uwsgi scgi; do
+        printf '%s\n' "${kind/body/client_body}_temp_path $work/$kind;"
+    done
+    for version in 1.2 1.3; do
+        for kind in ecdsa rsa; do server "$kind $version" $kind-chain $kind "ssl_protocols TLSv$version;"; done
+        server "members $version" ecdsa-chain ecdsa "ssl_protocols TLSv$version;" 'ssl_verify_client on;' "ssl_client_certificate $files/root.pem;"
+    done
+    server 'tls 1.1' ecdsa-chain ecdsa 'ssl_protocols TLSv1.1;' 'ssl_ciphers DEFAULT@SECLEVEL=0;'
+    server incomplete ecdsa ecdsa
+    for kind in old early address; do server $kind $kind-chain $kind; done
+    for kind in other self; do server $kind $kind $kind; done
+    echo '}'
+} > "$work/nginx.conf"
+start bash -c "echo listening ${at[self]}; PATH=\$PATH:/usr/sbin exec nginx -p '$work' -c '$work/nginx.conf' -e stderr"
+
+# to CASE [HOST]: its URL.
+to() { echo "wss://${2:-localhost}:${at[$1]}/"; }
+ca=(--ca "$files/root.pem")
+
+for version in 1.2 1.3; do
+    for kind in ecdsa rsa; do opens "nginx, TLS $version, $kind over an intermediate" "$(to "$kind $version")" "${ca[@]}"; done
+done
+opens 'nginx, TLS 1.3 and nothing older' "$(to 'ecdsa 1.3')" "${ca[@]}" --tls-min 1.3
+fails 'nginx has TLS 1.2 only, and 1.3 is wanted' 5 'no TLS of version 1.3 or later' 'update it' 'is --tls-min, here' \
+    -- "$(to 'ecdsa 1.2')" "${ca[@]}" --tls-min 1.3
+fails 'nginx has TLS 1.1 only' 5 'no TLS of version 1.2 or later; update it' -- "$(to 'tls 1.1')" "${ca[@]}"
+fails 'Python has no TLS, and hangs up' 2 'look whether it speaks TLS at all' -- "wss://localhost:$upstream/" "${ca[@]}"
+
+fails 'the intermediate is left out' 5 'no trusted authority vouches for `ecdsa`' '`between`, which issued it' 'send the whole chain' \
+    -- "$(to incomplete)" "${ca[@]}"
+fails 'expired' 5 '`old` expired on 2021-02-03' 'renew it on the server, or set the clock right' -- "$(to old)" "${ca[@]}"
+fails 'not valid yet' 5 '`early` is not valid before 2090-01-01' 'set the clock right' -- "$(to early)" "${ca[@]}"
+fails 'for another host' 5 'is for other.example, not for localhost' 'is --server-name, here' -- "$(to other)" "${ca[@]}"
+opens 'for another host, which is asked for' "$(to other)" "${ca[@]}" --server-name other.example
+fails 'another host is asked for' 5 'is for localhost, not for other.example' -- "$(to 'ecdsa 1.3')" "${ca[@]}" --server-name other.example
+opens 'for the address' "$(to address 127.0.0.1)" "${ca[@]}"
+fails 'for the address that the name leads to' 5 'is for other.example, 127.0.0.1, not for localhost' -- "$(to address)" "${ca[@]}"
+fails 'signed by itself' 5 '`self`, which is signed by itself' 'is --ca, with a PEM file, here' -- "$(to self)"
+opens 'signed by itself, and trusted' "$(to self)" --ca "$files/self.pem"
+fails 'signed by itself and trusted, for another host' 5 'is for localhost, not for 127.0.0.1' -- "$(to self 127.0.0.1)" --ca "$files/self.pem"
+fails 'an authority that the system does not know' 5 'no trusted authority vouches for `between`' 'is --ca, with a PEM file, here' \
+    -- "$(to 'ecdsa 1.3')"
+fails 'another authority is trusted' 5 'no trusted authority vouches for' -- "$(to 'rsa 1.2')" --ca "$files/stranger.pem"
+opens 'expired, with all checks off' "$(to old)" --insecure
+says 'which is warned of' 'NOT checked'
+
+# --- Pins, as the tool prints them
+tool pin "$(to 'ecdsa 1.3')" "${ca[@]}"
+mapfile -t pins < <(grep -o 'sha256/[^"]*' "$work/output")
+same 'pin prints what openssl says of the server, the intermediate and the root' "${pins[*]}" \
+    "sha256/$(key_pin ecdsa) sha256/$(key_pin between) sha256/$(key_pin root)"
+tool pin "$(to 'ecdsa 1.3')" "${ca[@]}" --json
+whole=$(grep -om 1 'cert-sha256/[^"]*' "$work/output")
+nobody=sha256/$(key_pin stranger)
+for version in 1.2 1.3; do
+    url=$(to "ecdsa $version")
+    for index in 0 1 2; do opens "TLS $version, pin $index of the chain" "$url" "${ca[@]}" --pin "${pins[index]}"; done
+    opens "TLS $version, a backup first" "$url" "${ca[@]}" --pin "$nobody" --pin "${pins[0]}"
+    : > "$access"
+    fails "TLS $version, none of the pins" 5 'none of the pins for localhost' "${pins[0]} (\`ecdsa\`)" 'update the pins (holdfast pin)' \
+        -- "$url" "${ca[@]}" --pin "$nobody" --bearer sesame
+    same "TLS $version, none of the pins: nginx got no request" "$(cat "$access")" ''
+    opens "TLS $version, none of the pins, to be reported only" "$url" "${ca[@]}" --pin "$nobody" --pin-report-only
+    says "TLS $version, which is warned of" 'WARNING: the chain of localhost has none of the pins'
+done
+opens 'the pin of a whole certificate' "$(to 'ecdsa 1.2')" "${ca[@]}" --pin "$whole"
+fails 'a pin alone makes no authority' 5 'no trusted authority vouches for' -- "$(to 'ecdsa 1.3')" --pin "${pins[0]}"
+fails 'a pin is no name' 5 'is for other.example' -- "$(to other)" "${ca[@]}" --pin "sha256/$(key_pin other)"
+
+# --- Client certificates
+mine=(--cert "$files/client.pem" --key "$files/client.key")
+strange=(--cert "$files/strange.pem" --key "$files/strange.key")
+for version in 1.2 1.3; do
+    url=$(to "members $version")
+    opens "nginx, TLS $version, a client certificate" "$url" "${ca[@]}" "${mine[@]}"
+    fails "nginx, TLS $version, no client certificate" 3 '400 Bad Request; it had asked for a client certificate and got none' \
+        'is --cert, and --key, here' -- "$url" "${ca[@]}"
+    fails "nginx, TLS $version, a client certificate of another authority" 3 '400 Bad Request' 'look whether TLSOptions.identity is what it accepts' \
+        -- "$url" "${ca[@]}" "${strange[@]}"
+
+    start "$PYTHON" "$here/peers/python.py" echo-server --tls-cert "$files/ecdsa-chain.pem" --tls-key "$files/ecdsa.key" \
+        --tls-client-ca "$files/root.pem" --tls-version "$version"
+    url=wss://localhost:$port/
+    opens "Python, TLS $version, a client certificate" "$url" "${ca[@]}" "${mine[@]}"
+    HOLDFAST_PASSPHRASE=sesame opens "Python, TLS $version, one whose key is locked" "$url" "${ca[@]}" --cert "$files/client.pem" \
+        --key "$files/client-locked.key"
+    for kind in client client-old; do
+        HOLDFAST_PASSPHRASE=sesame opens "Python, TLS $version, one in PKCS#12, $kind" "$url" "${ca[@]}" --cert "$files/$kind.p12"
+    done
+    # Python's asyncio hangs up without the alert that says why.
+    fails "Python, TLS $version, no client certificate" 2 'it had asked for a client certificate and got none' 'is --cert, and --key, here' \
+        -- "$url" "${ca[@]}"
+    fails "Python, TLS $version, a client certificate of another authority" 2 'look whether TLSOptions.identity is what it accepts' \
+        -- "$url" "${ca[@]}" "${strange[@]}"
+
+    port=$(free_ports 1)
+    start bash -c "echo listening $port; exec openssl s_server -quiet -www -accept 127.0.0.1:$port -tls${version/./_} -Verify 2 \
+        -verify_return_error -CAfile '$files/root.pem' -cert '$files/ecdsa.pem' -cert_chain '$files/between.pem' -key '$files/ecdsa.key'"
+    # With TLS 1.3 we have sent the request by then, and a reset may overtake the alert: then it is a lost connection (2).
+    refusal='5' advice='ask its operator which authority must have issued it'
+    if [ "$version" = 1.3 ]; then refusal='[25]' advice='client certificate'; fi
+    fails "OpenSSL, TLS $version, no client certificate" "$refusal" 'client certificate' 'give it one in TLSOptions.identity' \
+        'is --cert, and --key, here' -- "wss://localhost:$port/" "${ca[@]}"
+    fails "OpenSSL, TLS $version, a client certificate of another authority" "$refusal" "$advice" \
+        -- "wss://localhost:$port/" "${ca[@]}" "${strange[@]}"
+done
+HOLDFAST_PASSPHRASE=hush fails 'a wrong passphrase' 64 'incorrect password; are passphrase and key right?' -- "$url" "${ca[@]}" --cert "$files/client.p12"
+same 'which is not printed' "$(grep -c hush "$work/output" || true)" 0
+fails 'the key of another certificate' 64 'does the key belong to the client certificate' -- "$url" "${ca[@]}" --cert "$files/client.pem" \
+    --key "$files/strange.key"
+
+# --- Another TLS
+port=$(free_ports 1)
+start bash -c "echo listening $port; exec websocketd --address=127.0.0.1 --port=$port --ssl --sslcert='$files/ecdsa-chain.pem' \
+    --sslkey='$files/ecdsa.key' --loglevel=error cat"
+opens 'websocketd, the TLS of Go' "wss://localhost:$port/" "${ca[@]}" --pin "${pins[1]}" --tls-min 1.3 --no-compression
+fails 'websocketd, none of the pins' 5 'none of the pins for localhost' -- "wss://localhost:$port/" "${ca[@]}" --pin "$nobody"
+port=$(free_ports 1)
+start bash -c "echo listening $port; exec websocketd --address=127.0.0.1 --port=$port --loglevel=error cat"
+fails 'websocketd has no TLS, and answers' 5 'what the server sends is not TLS' 'use ws:' -- "wss://localhost:$port/" "${ca[@]}"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

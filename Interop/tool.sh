@@ -1,0 +1,112 @@
+# For scripts that let the tool talk to servers of others: what starts and stops them, and counts the checks. To be sourced.
+# shellcheck shell=bash
+# shellcheck source=../scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/setup.sh"
+unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY REQUEST_METHOD HOLDFAST_BEARER HOLDFAST_PASSWORD
+# A machine without a name server finds no name, and soon.
+export RES_OPTIONS='timeout:1 attempts:1'
+PATH=$PATH:/usr/sbin
+
+work=$(mktemp -d)
+# Servers that give up root read what is for them.
+chmod 711 "$work"
+started=()
+passed=0
+failed=0
+stop_all() {
+    local pid
+    for pid in "${started[@]}"; do kill "$pid" 2> /dev/null || true; done
+    # One that does not listen to reason would hold up the suite for ever.
+    for _ in {1..100}; do
+        [ -n "$(jobs -pr)" ] || break
+        sleep 0.1
+    done
+    for pid in $(jobs -pr); do kill -KILL "$pid" 2> /dev/null || true; done
+    wait
+}
+trap 'stop_all; rm -rf "$work"' EXIT
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# launch PORT COMMAND…: starts a server in the background; `await_all` waits until each takes connections.
+launched=()
+launch() {
+    local port=$1
+    shift
+    "$@" > "$work/${1##*/}.$port.log" 2>&1 < /dev/null &
+    started+=($!)
+    launched+=("$! $port $1 $work/${1##*/}.$port.log")
+}
+
+await_all() {
+    local each pid port name log
+    for each in "${launched[@]}"; do
+        read -r pid port name log <<< "$each"
+        for _ in {1..1200}; do
+            if (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then continue 2; fi
+            kill -0 "$pid" 2> /dev/null || break
+            sleep 0.05
+        done
+        die "$name does not start: $(tail -n 3 "$log")"
+    done
+    launched=()
+}
+
+# serve VARIABLE OPTION…: starts an echo server of ours and keeps its URL in the variable.
+serve() {
+    local -n result=$1
+    local log="$work/server.$1"
+    shift
+    : > "$log"
+    "$HOLDFAST" serve echo --quiet --port 0 "$@" > "$log" 2> "$log.errors" < /dev/null &
+    started+=($!)
+    for _ in {1..1200}; do
+        result=$(head -n 1 "$log")
+        if [ -n "$result" ]; then return 0; fi
+        sleep 0.05
+    done
+    die "the server does not start: $(cat "$log.errors")"
+}
+
+# certificate NAME: one for this machine that signs itself, $work/NAME.pem, with its key, $work/NAME.key.
+certificate() {
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1,IP:::1,DNS:localhost \
+        -keyout "$work/$1.key" -out "$work/$1.pem" 2> /dev/null
+}
+
+# report STATUS NAME: counts a check, and shows what the tool said if it failed.
+report() {
+    if [ "$1" = 0 ]; then
+        passed=$((passed + 1))
+        echo "ok $2"
+    else
+        failed=$((failed + 1))
+        echo "not ok $2"
+        sed 's/^/    /' "$work/output"
+    fi
+}
+
+# talk URL OPTION…: sends a line, and leaves what came of it in $work/output.
+talk() { timeout 120 "$HOLDFAST" connect -x 'over the hills' --wait 0.2 "$@" > "$work/output" 2>&1 < /dev/null; }
+
+# directly NAME URL OPTION…: what is sent comes back.
+directly() {
+    local name=$1 status=1
+    shift
+    talk "$@" || true
+    if grep -qx 'over the hills' "$work/output"; then status=0; fi
+    report $status "$name"
+}
+
+# refused NAME TEXT URL OPTION…: there is no connection, and the tool says this, but never the password.
+refused() {
+    local name=$1 text=$2 status=1
+    shift 2
+    if ! talk "$@" && grep -q "$text" "$work/output" && ! grep -q 'p%2Dss\|p-ss' "$work/output"; then status=0; fi
+    report $status "$name"
+}
+
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}

@@ -1,0 +1,60 @@
+#if canImport(Network)
+    import Dispatch
+    import NIOConcurrencyHelpers
+    import NIOCore
+    import NIOTransportServices
+    import Network
+    import Security
+    import WebSocketRuntime
+
+    /// Opens connections with Network.framework: it knows VPNs, the proxies of the system's settings, and the radio's moods.
+    struct NetworkBootstrap {
+        private let group: any EventLoopGroup
+        private var bootstrap: NIOTSConnectionBootstrap
+        /// Why we refused the server: all that Network.framework will tell is that somebody did.
+        private let verdict = NIOLockedValueBox<TransportError?>(nil)
+
+        /// nil for event loops that are not Network.framework's.
+        init?(
+            _ group: any EventLoopGroup, connectTimeout: Duration, _ initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+        ) {
+            guard let bootstrap = NIOTSConnectionBootstrap(validatingGroup: group) else { return nil }
+            self.group = group
+            self.bootstrap =
+                bootstrap
+                .connectTimeout(TimeAmount(connectTimeout))
+                .channelOption(ChannelOptions.autoRead, value: false)
+                // An attempt that cannot succeed now fails now: when to try again is the session's to decide.
+                .channelOption(NIOTSChannelOptions.waitForActivity, value: false)
+                .channelInitializer(initializer)
+        }
+
+        /// Whether these event loops are Network.framework's.
+        static func takes(_ group: any EventLoopGroup) -> Bool { NIOTSConnectionBootstrap(validatingGroup: group) != nil }
+
+        /// Lets the system do TLS; `trust` judges the server.
+        mutating func secure(with trust: SystemTrust) {
+            let tls = NWProtocolTLS.Options()
+            let options = tls.securityProtocolOptions
+            sec_protocol_options_set_min_tls_protocol_version(options, trust.options.minimumVersion == .tls13 ? .TLSv13 : .TLSv12)
+            for name in trust.options.applicationProtocols { sec_protocol_options_add_tls_application_protocol(options, name) }
+            if let name = trust.options.serverName { sec_protocol_options_set_tls_server_name(options, name) }
+            sec_protocol_options_set_verify_block(
+                options,
+                { @Sendable [verdict] _, server, complete in
+                    let failure = trust.verdict(on: sec_trust_copy_ref(server).takeRetainedValue())
+                    verdict.withLockedValue { $0 = failure }
+                    complete(failure == nil)
+                }, DispatchQueue(label: "holdfast.trust"))
+            bootstrap = bootstrap.tlsOptions(tls)
+        }
+
+        func connect(host: String, port: Int) -> EventLoopFuture<any Channel> { explained(bootstrap.connect(host: host, port: port)) }
+
+        func connect(socketPath: String) -> EventLoopFuture<any Channel> { bootstrap.connect(unixDomainSocketPath: socketPath) }
+
+        private func explained(_ connected: EventLoopFuture<any Channel>) -> EventLoopFuture<any Channel> {
+            connected.flatMapErrorThrowing { [verdict] error in throw verdict.withLockedValue(\.self) ?? error }
+        }
+    }
+#endif

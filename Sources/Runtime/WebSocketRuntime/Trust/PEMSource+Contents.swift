@@ -1,0 +1,25 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension PEMSource {
+    /// What is in it; nil for a file that cannot be read.
+    var contents: [UInt8]? {
+        switch self {
+        case .bytes(let bytes): return bytes
+        case .file(let path):
+            guard let file = fopen(path, "r") else { return nil }
+            defer { fclose(file) }
+            var (contents, piece) = ([UInt8](), [UInt8](repeating: 0, count: 16 * 1024))
+            while true {
+                let count = fread(&piece, 1, piece.count, file)
+                guard count > 0 else { return ferror(file) == 0 ? contents : nil }
+                contents += piece[..<count]
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+package import WebSocketCore
+
+/// The words for what is wrong with a server, alike on every way to it.
+package struct TrustComplaint: Sendable {
+    /// What errors call the server.
+    private let place: String
+    /// The name that its certificate must be for.
+    private let name: String
+    /// What can be asked of this way: advice names nothing else.
+    private let features: Set<TLSFeature>
+
+    package init(place: String, name: String, features: Set<TLSFeature> = Set(TLSFeature.allCases)) {
+        (self.place, self.name, self.features) = (place, name, features)
+    }
+
+    package func wrongHost(_ leaf: ServerCertificate?, underlying: (any Error)? = nil) -> TransportError {
+        let names = leaf?.quotedNames ?? []
+        return failure(
+            .wrongHost,
+            "the certificate is for \(names.isEmpty ? "no host" : names.joined(separator: ", ")), not for \(name); connect by such a name, "
+                + advice(.serverName, "set TLSOptions.serverName to it, ") + "or give the server a certificate for \(name)",
+            underlying: underlying)
+    }
+
+    /// A certificate that no trusted authority vouches for, or whose time it is not.
+    package func untrusted(_ certificate: ServerCertificate, now: Int64, underlying: (any Error)? = nil) -> TransportError {
+        if now > certificate.notAfter || now < certificate.notBefore {
+            let isOld = now > certificate.notAfter
+            let day = CalendarDate(secondsSince1970: isOld ? certificate.notAfter : certificate.notBefore)
+            return failure(
+                .certificateExpired,
+                "the certificate of \(certificate) \(isOld ? "expired on" : "is not valid before") \(day), and this machine has "
+                    + "\(CalendarDate(secondsSince1970: now)); \(isOld ? "renew it on the server, or " : "")set the clock right",
+                underlying: underlying)
+        }
+        if certificate.isSelfIssued {
+            return failure(
+                .unknownAuthority,
+                "nobody trusted vouches for \(certificate), which is signed by itself; if it is yours, "
+                    + "name it in TLSOptions.additionalRoots", underlying: underlying)
+        }
+        return failure(
+            .unknownAuthority,
+            "no trusted authority vouches for \(certificate); if \(certificate.quotedIssuer), which issued it, is yours, name its certificate "
+                + "in TLSOptions.additionalRoots; if it is a public one, let the server send the whole chain", underlying: underlying)
+    }
+
+    package func pinMismatch(_ report: PinReport) -> TransportError {
+        let hosts = report.set.hosts.joined(separator: ", ")
+        if report.finding == .expired {
+            return failure(
+                .pinMismatch, "the pins for \(hosts) expired on \(report.set.expires.map { "\($0)" } ?? "an unknown day"); update the app")
+        }
+        let seen = report.chain.map { "\($0.publicKeyPin) (\($0))" }.joined(separator: ", ")
+        return failure(
+            .pinMismatch,
+            "the chain has none of the pins for \(hosts), but \(seen.isEmpty ? "could not be read" : seen); somebody "
+                + "may be listening; if the server's keys were changed on purpose, update the pins (holdfast pin)")
+    }
+
+    /// Anything else, in the words of whoever found it.
+    package func failure(_ code: TransportError.Code, _ words: String, underlying: (any Error)? = nil) -> TransportError {
+        TransportError(code, "TLS with \(place) failed: \(words)", underlying: underlying)
+    }
+
+    private func advice(_ feature: TLSFeature, _ words: String) -> String { features.contains(feature) ? words : "" }
+}

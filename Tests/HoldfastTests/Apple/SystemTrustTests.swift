@@ -1,0 +1,138 @@
+import Foundation
+import Holdfast
+import NIOConcurrencyHelpers
+import Testing
+import WebSocketCore
+
+/// What the rules say to what the system's TLS found; `TrustTests` has the same of NIOSSL's.
+@Suite struct SystemTrustTests {
+    private let made = Result { try TrustCertificates.shared() }
+    private var files: TrustCertificates { get throws { try made.get() } }
+    private let now = Int64(Date().timeIntervalSince1970)
+
+    private func der(_ names: String...) throws -> [[UInt8]] {
+        try names.flatMap { try #require(PEM.certificates(in: Array(Data(contentsOf: URL(filePath: files.path("\($0).pem")))))) }
+    }
+
+    private func trust(_ change: (inout TLSOptions) throws -> Void = { _ in }) throws -> SystemTrust {
+        var options = TLSOptions()
+        try change(&options)
+        return try SystemTrust(
+            options, host: "localhost", place: "wss://localhost/", path: "URLSession", supporting: SystemTrust.ofURLSession)
+    }
+
+    private func set(_ pins: String..., mode: PinSet.Mode = .enforce, host: String = "localhost") throws -> PinSet {
+        PinSet(host, pins: try pins.map { try Pin($0) }, mode: mode)
+    }
+
+    // MARK: Pins
+
+    @Test func `any certificate of the verified chain may have the pin, a key's or its own`() throws {
+        let chain = ServerTrust(chain: try der("leaf", "between", "root"))
+        for name in ["leaf", "between", "root"] {
+            for pin in [try files.keyPin(name), try files.certificatePin(name)] {
+                #expect(try trust { $0.pins = [try set(try files.keyPin("stranger"), pin)] }.verdict(on: chain, now: now) == nil)
+            }
+        }
+    }
+
+    @Test func `a chain without any of the pins is refused, and reported`() throws {
+        let reports = NIOLockedValueBox<[PinReport]>([])
+        let trust = try trust {
+            $0.pins = [try set(try files.keyPin("stranger"))]
+            $0.onPinReport = { report in reports.withLockedValue { $0.append(report) } }
+        }
+        let failure = try #require(trust.verdict(on: ServerTrust(chain: try der("leaf", "between")), now: now))
+        #expect(failure.code == .pinMismatch)
+        #expect(failure.detail.contains("TLS with wss://localhost/ failed: the chain has none of the pins for localhost"))
+        #expect(failure.detail.contains(try files.keyPin("leaf")))
+        #expect(reports.withLockedValue { $0.map(\.isRefused) } == [true])
+        #expect(reports.withLockedValue { $0.first?.chain.map(\.subject) } == ["Trust leaf", "Trust between"])
+    }
+
+    @Test func `a set that only reports lets the server in, and one for others says nothing`() throws {
+        let reports = NIOLockedValueBox<[PinReport]>([])
+        let trust = try trust {
+            let pin = try files.keyPin("stranger")
+            $0.pins = [try set(pin, mode: .reportOnly), try set(pin, host: "other.example")]
+            $0.onPinReport = { report in reports.withLockedValue { $0.append(report) } }
+        }
+        #expect(trust.verdict(on: ServerTrust(chain: try der("leaf", "between")), now: now) == nil)
+        #expect(reports.withLockedValue { $0.map(\.isRefused) } == [false])
+    }
+
+    @Test func `a certificate that cannot be read has no pin`() throws {
+        let trust = try trust { $0.pins = [try set(try files.keyPin("leaf"))] }
+        #expect(trust.verdict(on: ServerTrust(chain: [[1, 2, 3]]), now: now)?.code == .pinMismatch)
+    }
+
+    @Test func `pins do not replace an authority`() throws {
+        let trust = try trust { $0.pins = [try set(try files.keyPin("self"))] }
+        let fault = ServerTrust.Fault(code: -67843, words: "not trusted")
+        #expect(trust.verdict(on: ServerTrust(chain: try der("self"), fault: fault), now: now)?.code == .unknownAuthority)
+    }
+
+    // MARK: What the system found
+
+    @Test(arguments: [
+        (-67602, "other", WebSocketError.Code.wrongHost, "the certificate is for other.example, not for localhost"),
+        (-67818, "old", .certificateExpired, "`Trust old` expired on 20"),
+        (-67843, "leaf", .unknownAuthority, "no trusted authority vouches for `Trust leaf`; if `Trust between`, which issued it"),
+        (-25318, "leaf", .unknownAuthority, "no trusted authority vouches for `Trust leaf`"),
+        (-67843, "self", .unknownAuthority, "nobody trusted vouches for `Trust self`, which is signed by itself"),
+        // An authority that is missing is what the system says first, whatever the dates.
+        (-67843, "old", .certificateExpired, "`Trust old` expired on 20"),
+        (-67820, "leaf", .tls, "the system's words (-67820)"),
+    ])
+    func `each fault has its code and says what to do`(number: Int, name: String, code: WebSocketError.Code, words: String) throws {
+        let fault = ServerTrust.Fault(code: number, words: "the system's words")
+        let failure = try #require(try trust().verdict(on: ServerTrust(chain: try der(name), fault: fault), now: now))
+        #expect(failure.code == code)
+        #expect(failure.detail.contains(words), "\(failure.detail)")
+        #expect(!failure.detail.contains("serverName"), "URLSession cannot do what it would advise")
+        #expect(failure.underlying as? ServerTrust.Fault == fault)
+    }
+
+    @Test func `of an expired chain the certificate is named that is`() throws {
+        let fault = ServerTrust.Fault(code: -67818, words: "expired")
+        let failure = try trust().verdict(on: ServerTrust(chain: try der("leaf", "old"), fault: fault), now: now)
+        #expect(failure?.detail.contains("`Trust old` expired on 20") == true)
+        // A machine whose clock goes differently from the system's finds none.
+        let other = try trust().verdict(on: ServerTrust(chain: try der("leaf"), fault: fault), now: now)
+        #expect(other?.code == .certificateExpired && other?.detail.contains("`Trust leaf`: expired") == true)
+    }
+
+    @Test func `nothing is held against a server that is to be taken unseen`() throws {
+        let fault = ServerTrust.Fault(code: -67602, words: "another host")
+        #expect(try trust { $0.isInsecure = true }.verdict(on: ServerTrust(chain: try der("other"), fault: fault), now: now) == nil)
+    }
+
+    // MARK: Authorities
+
+    @Test func `authorities are read out of PEM, beside the system's or in their place`() throws {
+        let added = try trust { $0.additionalRoots = [.file(try files.path("self-chain.pem")), .file(try files.path("root.pem"))] }
+        #expect(added.roots == (try der("self", "between", "root")) && added.isOpenToSystem)
+        let replaced = try trust { $0.trust = .file(try files.path("root.pem")) }
+        #expect(replaced.roots == (try der("root")) && !replaced.isOpenToSystem)
+        let bytes = Array(try Data(contentsOf: URL(filePath: files.path("root.pem"))))
+        #expect(try trust { $0.trust = .pem(bytes) }.roots == (try der("root")))
+        #expect(try trust().roots.isEmpty && trust().isOpenToSystem)
+    }
+
+    @Test func `authorities that cannot be read are an error, and which is said`() throws {
+        let sources: [PEMSource] = [.file("/nowhere.pem"), .file("/"), .bytes([]), .file(try files.path("root.key"))]
+        for source in sources {
+            let error = #expect(throws: TransportError.self) { try trust { $0.additionalRoots = [source] } }
+            #expect(error?.code == .invalidConfiguration)
+            #expect(error?.detail == "the additional roots cannot be read (\(source.words))")
+        }
+    }
+
+    @Test func `what the system cannot do is an error`() {
+        let error = #expect(throws: TransportError.self) {
+            try trust { ($0.serverName, $0.identity) = ("other.example", .pkcs12(bytes: [])) }
+        }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(error?.detail == "URLSession cannot honour TLSOptions.identity, TLSOptions.serverName")
+    }
+}

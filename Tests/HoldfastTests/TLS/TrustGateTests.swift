@@ -1,0 +1,53 @@
+import NIOCore
+import NIOEmbedded
+import NIOSSL
+import NIOTLS
+import Testing
+import WebSocketRuntime
+
+@testable import WebSocketNIO
+
+/// The gate by itself, over TLS that has met nobody, so that there is no certificate.
+@Suite struct TrustGateTests {
+    private let channel: EmbeddedChannel
+
+    init() { channel = EmbeddedChannel() }
+
+    /// Puts the gate in place and writes to it; `isInspection`: whatever the server shows is good enough.
+    private func write(_ text: String, isInspection: Bool) throws -> EventLoopFuture<Void> {
+        let errand = TrustErrand(options: TLSOptions(), host: "a.example", place: "wss://a.example/", isInspection: isInspection)
+        let tls = try NIOSSLClientHandler(
+            context: NIOSSLContext(configuration: .makeClientConfiguration()), serverHostname: errand.serverName)
+        try channel.pipeline.syncOperations.addHandler(TrustGate(errand, watch: ChainWatch(takesAny: isInspection), tls: tls))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        return channel.writeAndFlush(ByteBuffer(string: text))
+    }
+
+    private func agree() { channel.pipeline.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil)) }
+
+    @Test func `what is written waits until the server is trusted`() throws {
+        let written = try write("GET", isInspection: true)
+        #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
+        agree()
+        #expect(try channel.readOutbound() == ByteBuffer(string: "GET"))
+        try written.wait()
+        try channel.writeOutbound(ByteBuffer(string: "more"))
+        #expect(try channel.readOutbound() == ByteBuffer(string: "more"))
+    }
+
+    @Test func `what is written to a server that is not trusted never leaves, and fails with the reason`() throws {
+        let written = try write("GET", isInspection: false)
+        agree()
+        #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
+        #expect(!channel.isActive)
+        for wait in [{ try channel.throwIfErrorCaught() }, { try written.wait() }] {
+            #expect((#expect(throws: TransportError.self, performing: wait))?.code == .wrongHost)
+        }
+    }
+
+    @Test func `what waits when the server hangs up fails`() throws {
+        let written = try write("GET", isInspection: true)
+        channel.pipeline.fireChannelInactive()
+        #expect(throws: ChannelError.ioOnClosedChannel) { try written.wait() }
+    }
+}
