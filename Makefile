@@ -11,7 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop tls proxies doctor survive survive-share lint format bench bench-quick fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop tls proxies doctor http2 survive survive-share lint format bench bench-quick fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -23,7 +23,7 @@ demo: ## Watch a connection survive two cuts (builds the tool first; then under 
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit tool network fuzz-short conformance-share interop tls proxies doctor survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, bad links, cost
+test: unit tool network fuzz-short conformance-share interop tls proxies doctor http2 survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -70,6 +70,9 @@ proxies: build ## Through tinyproxy, squid, microsocks and dante; past nginx wit
 
 doctor: build ## `holdfast doctor` examines real servers, broken ones, and places where there is none
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite doctor Interop/doctor/run.sh
+
+http2: build ## WebSockets over HTTP/2 with hypercorn, HAProxy and Chromium
+	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite http2 Interop/http2/run.sh
 
 survive-share: build
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh share

@@ -27,6 +27,8 @@ let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let deques = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -55,6 +57,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
         // Network.framework on Apple platforms.
         .package(url: "https://github.com/apple/swift-nio-transport-services.git", from: "1.28.0"),
+        // Frames, header compression and flow control of HTTP/2.
+        .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
         // What an app logs, counts and traces with: its own backends see the sessions too.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
@@ -82,7 +86,8 @@ let package = Package(
         .target(
             name: "WebSocketNIO",
             dependencies: [
-                "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioTLS, nioLocks, nioSSL, deques,
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioTLS, nioLocks, nioSSL, nioHTTP2,
+                nioHPACK, deques,
                 .product(
                     name: "NIOTransportServices", package: "swift-nio-transport-services", condition: .when(platforms: [.iOS, .macOS])),
             ],

@@ -1,6 +1,6 @@
 /// A command line: plain words, and options with a value or without.
 struct Arguments {
-    private static let flags: Set = ["--no-compression", "--lines"]
+    private static let flags: Set = ["--no-compression", "--lines", "--http2"]
 
     private(set) var words: [String] = []
     private(set) var options: [String: String] = [:]

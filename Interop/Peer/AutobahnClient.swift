@@ -4,33 +4,32 @@ import Holdfast
 struct AutobahnClient {
     let url: String
     let agent: String
-    /// A PEM file, for a server with TLS.
-    let authority: String?
+    var configuration = WebSocketConfiguration()
+
+    init(url: String, agent: String) {
+        (self.url, self.agent) = (url, agent)
+        configuration.limits = .forPeers
+        configuration.compression?.threshold = 0
+    }
 
     func run() async throws {
-        let count = try await WebSocketConnection.withConnection(to: "\(url)/getCaseCount", configuration: configuration) { connection in
+        let count = try await WebSocketConnection.withConnection(to: "\(url)/getCaseCount", configuration: configuration) {
+            connection in
             for try await case .text(let text) in connection.messages { return Int(text) ?? 0 }
             return 0
         }
         for number in 1...max(count, 1) { await runCase(number) }
         try await WebSocketConnection.withConnection(to: "\(url)/updateReports?agent=\(agent)", configuration: configuration) {
-            for try await _ in $0.messages {}
+            connection in
+            for try await _ in connection.messages {}
         }
     }
 
     /// How a case ends is judged by the server; most are meant to end in an error here.
     private func runCase(_ number: Int) async {
-        var configuration = configuration
-        configuration.limits = .forPeers
-        configuration.compression?.threshold = 0
-        try? await WebSocketConnection.withConnection(to: "\(url)/runCase?case=\(number)&agent=\(agent)", configuration: configuration) {
+        let place = "\(url)/runCase?case=\(number)&agent=\(agent)"
+        try? await WebSocketConnection.withConnection(to: place, configuration: configuration) {
             for try await message in $0.messages { try await $0.send(message) }
         }
-    }
-
-    private var configuration: WebSocketConfiguration {
-        var configuration = WebSocketConfiguration()
-        if let authority { configuration.tls.trust = .file(authority) }
-        return configuration
     }
 }

@@ -1,16 +1,17 @@
 import Foundation
 import Holdfast
+import HoldfastServer
 
 /// Holdfast as a peer: what the conformance and interop scripts start; see `Interop/README.md`.
 @main
 enum HoldfastPeer {
     static let usage = """
-        usage: HoldfastPeer echo-server [--tls-cert FILE --tls-key FILE]
+        usage: HoldfastPeer echo-server [--tls-cert FILE --tls-key FILE] [--http2]
                HoldfastPeer survive SERVER… --log FILE --cuts N --rounds N [--seed N]
                HoldfastPeer cycles SERVER… --log FILE --count N
                HoldfastPeer survive-server --port N
-               HoldfastPeer suite URL [--ca FILE] [--no-compression] [--lines]
-               HoldfastPeer autobahn-client URL --agent NAME [--ca FILE]
+               HoldfastPeer suite URL [--ca FILE] [--no-compression] [--lines] [--http2]
+               HoldfastPeer autobahn-client URL --agent NAME [--ca FILE] [--http2]
                HoldfastPeer paths URL     (Linux)
         """
 
@@ -18,7 +19,9 @@ enum HoldfastPeer {
         let arguments = Arguments(CommandLine.arguments.dropFirst())
         switch (arguments.words.first, arguments.words.count) {
         case ("echo-server", 1):
-            try await EchoServer(certificate: arguments.options["--tls-cert"], key: arguments.options["--tls-key"]).run()
+            var server = EchoServer(certificate: arguments.options["--tls-cert"], key: arguments.options["--tls-key"])
+            server.configuration.httpVersion = version(arguments)
+            try await server.run()
         case ("survive", 2...):
             guard let cuts = arguments.number("--cuts"), let rounds = arguments.number("--rounds") else { fail() }
             let seed = arguments.number("--seed").map(UInt64.init) ?? .random(in: 0...UInt64(UInt32.max))
@@ -32,11 +35,15 @@ enum HoldfastPeer {
         case ("suite", 2):
             var suite = Suite(url: arguments.words[1], isLineBased: arguments.options["--lines"] != nil)
             if let file = arguments.options["--ca"] { suite.configuration.tls.trust = .file(file) }
+            suite.configuration.httpVersion = version(arguments)
             if arguments.options["--no-compression"] != nil { suite.configuration.compression = nil }
             exit(await suite.run() ? 0 : 1)
         case ("autobahn-client", 2):
             guard let agent = arguments.options["--agent"] else { fail() }
-            try await AutobahnClient(url: arguments.words[1], agent: agent, authority: arguments.options["--ca"]).run()
+            var client = AutobahnClient(url: arguments.words[1], agent: agent)
+            if let file = arguments.options["--ca"] { client.configuration.tls.trust = .file(file) }
+            client.configuration.httpVersion = version(arguments)
+            try await client.run()
         #if os(Linux)
             case ("paths", 2): await PathReport(url: arguments.words[1]).run()
         #endif
@@ -44,6 +51,8 @@ enum HoldfastPeer {
             fail()
         }
     }
+
+    private static func version(_ arguments: Arguments) -> HTTPVersion { arguments.options["--http2"] == nil ? .http1 : .http2 }
 
     private static func server(_ arguments: Arguments) throws -> ServerProcess {
         guard let log = arguments.options["--log"] else { fail() }

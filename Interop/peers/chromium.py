@@ -107,4 +107,5 @@ async def main():
     sys.exit(any(line.startswith("not ok") for line in lines))
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

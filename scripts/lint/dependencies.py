@@ -9,7 +9,7 @@ import sys
 CLIENT_PRODUCT = "Holdfast"
 # swift-atomics comes with SwiftNIO.
 CLIENT_PACKAGES = {
-    "swift-nio", "swift-nio-ssl", "swift-nio-transport-services", "swift-collections", "swift-atomics",
+    "swift-nio", "swift-nio-ssl", "swift-nio-http2", "swift-nio-transport-services", "swift-collections", "swift-atomics",
     # The interfaces that backends of all kinds share; each is small and depends on nothing.
     "swift-log", "swift-metrics", "swift-distributed-tracing",
 }

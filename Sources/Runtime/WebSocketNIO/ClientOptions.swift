@@ -8,6 +8,7 @@ package struct ClientOptions: Sendable {
     package var url: WebSocketURL
     package var headers: HeaderFields = [:]
     package var subprotocols: [String] = []
+    package var httpVersion = HTTPVersion.http1
     package var headLimit = 16 * 1024
     package var refusalBodyLimit = 4096
     package var connectTimeout: Duration = .seconds(10)

@@ -21,6 +21,9 @@ package enum NIOConnector {
         }
         try check(group)
         if !options.url.isSecure { try options.tls.checkPlain(host: options.url.host) }
+        if options.httpVersion == .http2 || (options.httpVersion == .automatic && options.url.isSecure) {
+            return try await connectOverHTTP2(handshake, options, on: group)
+        }
         let trust = try systemTrust(options, on: group)
         let isOwnTLS = options.url.isSecure && trust == nil
         let tls = isOwnTLS ? try ClientTLS(options.tls, host: options.url.host, place: "\(options.url)") : nil

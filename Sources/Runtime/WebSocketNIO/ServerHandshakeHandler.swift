@@ -26,20 +26,25 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     @exclusivity(unchecked) private var context: ChannelHandlerContext?
     private let local: LoopLocal
     private var sharesReads = false
-    private var began = NIODeadline.uptimeNanoseconds(0)
+    /// When the connection began; nil: it has not.
+    private var began: NIODeadline?
     @exclusivity(unchecked) var alarmIndex: Int?
 
-    /// - Parameter arrivals: Those of the channel's event loop.
+    /// - Parameters:
+    ///   - arrivals: Those of the channel's event loop.
+    ///   - began: When a connection began that others have read from before.
     package init(
-        _ options: ServerOptions, at arrivals: Arrivals, onOpen: @escaping @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
+        _ options: ServerOptions, at arrivals: Arrivals, began: NIODeadline? = nil,
+        onOpen: @escaping @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
     ) {
+        self.began = began
         (self.options, self.onOpen, local) = (options, onOpen, arrivals.local)
         head = HeadParser(limit: options.headLimit)
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        sharesReads = !options.isSecure && WebSocketChannel.shareReads(of: context.channel, local, hasRead: false)
+        sharesReads = !options.isSecure && WebSocketChannel.shareReads(of: context.channel, local, hasRead: began != nil)
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
@@ -48,7 +53,8 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     }
 
     package func channelActive(context: ChannelHandlerContext) {
-        began = .now()
+        let began = began ?? .now()
+        self.began = began
         local.setAlarm(self, at: began + TimeAmount(options.handshakeTimeout))
         context.read()
         context.fireChannelActive()
@@ -162,7 +168,7 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
             let socket = try WebSocketChannel.install(
                 on: context.channel, agreement: agreement, settings: options.connection, position: .after(self),
                 lease: nil, local: local, sharesReads: sharesReads, inline: options.inline?(request, peer))
-            options.onOutcome?(.opened(after: .nanoseconds((.now() - began).nanoseconds)))
+            options.onOutcome?(.opened(after: .nanoseconds((.now() - (began ?? .now())).nanoseconds)))
             onOpen(socket, request, peer)
             if early.readableBytes > 0 {
                 context.fireChannelRead(NIOAny(early))

@@ -148,6 +148,14 @@ package final class WebSocketChannel: BatchTransport {
     /// Calls `body` on the event loop with the outcome, once it is known.
     package func whenFinished(_ body: @escaping @Sendable (CloseRecord) -> Void) { finished.whenSuccess { body($0.record) } }
 
+    /// Calls `body` on the event loop if it ends because nothing is heard of the peer any more.
+    func whenLost(_ body: @escaping @Sendable () -> Void) {
+        finished.whenSuccess { if let code = $0.error?.code, [.lost, .unresponsive, .stalled].contains(code) { body() } }
+    }
+
+    /// No other WebSocket is opened on its TCP connection.
+    package func leaveShared() { if let link = channel.parent { HTTP2Pool.shared.retire(link) } }
+
     package func ended() async -> Result<CloseRecord, TransportError> {
         guard let ending = try? await finished.get() else { return .success(CloseRecord()) }
         return ending.error.map { .failure($0) } ?? .success(ending.record)

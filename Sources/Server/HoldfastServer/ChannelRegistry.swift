@@ -106,11 +106,14 @@ final class ChannelRegistry: Sendable {
 
     /// Says goodbye to every client (1001).
     func close() async {
-        let (sockets, drained) = state.withLockedValue { state in
+        let (sockets, others, drained) = state.withLockedValue { state in
             state.isClosing = true
-            return (state.members.values.compactMap(\.socket), state.takeDrained())
+            let others = state.members.values.compactMap { $0.socket == nil ? $0.channel : nil }
+            return (state.members.values.compactMap(\.socket), others, state.takeDrained())
         }
         drained?.resume()
+        // Those that speak HTTP/2 take no more requests.
+        for channel in others { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
         await withDiscardingTaskGroup { group in
             for socket in sockets { group.addTask { _ = await socket.close(.shutdown) } }
         }

@@ -19,6 +19,8 @@ public struct UpgradeRequest: Sendable {
     /// The client's address and port, such as `127.0.0.1:51280`, if known; a client of a Unix domain socket has none.
     public var remoteAddress: String? { peer.map(\.endpoint).flatMap { $0.isEmpty ? nil : $0 } }
 
+    /// The major version of the HTTP that it came by, 1 or 2.
+    public var httpVersion: Int { head.majorVersion }
     /// The path, without the query.
     public var path: String { head.path }
     /// What follows the `?`, as it came.

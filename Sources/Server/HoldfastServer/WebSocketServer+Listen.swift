@@ -8,8 +8,14 @@ extension WebSocketServer {
     typealias OnOpen = @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
 
     func listen(_ channels: ChannelRegistry, _ arrivals: [Arrivals], _ meters: ServerMeters?) async throws(WebSocketError) -> Listener {
-        let tls = try configuration.tls.map { options throws(WebSocketError) in try options.context() }
+        let tls = try configuration.tls.map { options throws(WebSocketError) in try options.context(configuration.httpVersion) }
         let (open, full) = (serverOptions(meters), overloadedOptions(meters))
+        let openStreams = http2Options { stream in
+            let welcome = channels.add(stream)
+            if welcome == .ignored { meters?.refused(.full) }
+            return welcome == .ignored ? nil : welcome == .open ? open : full
+        }
+        let fullStreams = http2Options { _ in full }
         let places = Dictionary(
             uniqueKeysWithValues: arrivals.map { ($0.id, (arrivals: $0, onOpen: counted(meters, welcome(channels, $0)))) })
         do {
@@ -30,7 +36,13 @@ extension WebSocketServer {
                         if isTCP { try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1) }
                         if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                         let options = welcome == .open ? open : full
-                        let handler = ServerHandshakeHandler(options, at: place.arrivals, onOpen: place.onOpen)
+                        let handler: any ChannelHandler
+                        if configuration.httpVersion == .http1 {
+                            handler = ServerHandshakeHandler(options, at: place.arrivals, onOpen: place.onOpen)
+                        } else {
+                            let streams = welcome == .open ? openStreams : fullStreams
+                            handler = HTTPVersionHandler(options, streams, at: place.arrivals, onOpen: place.onOpen)
+                        }
                         try channel.pipeline.syncOperations.addHandler(handler)
                     }
                 }
@@ -97,6 +109,12 @@ extension WebSocketServer {
         }
     }
 
+    private func http2Options(_ welcome: @escaping @Sendable (any Channel) -> ServerOptions?) -> HTTP2ServerOptions {
+        HTTP2ServerOptions(
+            version: configuration.httpVersion, offersWebSockets: configuration.http2.offersWebSockets,
+            maximumStreams: configuration.http2.maximumStreams, idleTimeout: configuration.http2.idleTimeout, welcome: welcome)
+    }
+
     /// What a client meets when there are too many, or the server is about to end.
     private func overloadedOptions(_ meters: ServerMeters?) -> ServerOptions {
         let busy = HTTPResponse(status: 503, headers: ["Retry-After": "5"], body: Array("too many connections\n".utf8)).plain
@@ -113,12 +131,17 @@ extension WebSocketServer {
 }
 
 extension ServerTLSOptions {
-    func context() throws(WebSocketError) -> NIOSSLContext {
+    func context(_ version: HTTPVersion) throws(WebSocketError) -> NIOSSLContext {
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(certificateChainFile).map { NIOSSLCertificateSource.certificate($0) }
             let key = try NIOSSLPrivateKey(file: privateKeyFile, format: .pem)
             var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
-            configuration.applicationProtocols = ["http/1.1"]
+            configuration.applicationProtocols =
+                switch version {
+                case .automatic: ["h2", "http/1.1"]
+                case .http1: ["http/1.1"]
+                case .http2: ["h2"]
+                }
             return try NIOSSLContext(configuration: configuration)
         } catch {
             let files = "\(certificateChainFile), \(privateKeyFile)"

@@ -18,6 +18,13 @@ public struct WebSocketServerConfiguration: Sendable {
     public var unixSocketPermissions: UInt16?
     /// The certificate and key for `wss`; nil: `ws`.
     public var tls: ServerTLSOptions?
+    /// Which HTTP clients may speak.
+    ///
+    /// With `.automatic` both: over TLS they choose by ALPN, otherwise those who begin with HTTP/2's preface get that ("prior knowledge").
+    /// WebSockets over HTTP/2 are those of RFC 8441.
+    public var httpVersion = HTTPVersion.http1
+    /// What one connection of HTTP/2 may cost, beside what its WebSockets may.
+    public var http2 = HTTP2Limits()
     /// How to compress messages (RFC 7692), if the client offers it; nil: not at all.
     public var compression: CompressionOptions? = CompressionOptions()
     /// What one connection may cost.
@@ -33,6 +40,8 @@ public struct WebSocketServerConfiguration: Sendable {
     /// What becomes of clients that do not keep up with what is sent to them.
     public var slowConsumers = SlowConsumerPolicy.disconnect(after: .seconds(30))
     /// How many connections may be open at once, handshakes included; one more is answered with 503.
+    ///
+    /// Over HTTP/2 each TCP connection and each request or WebSocket on it counts as one.
     public var maximumConnections = 10_000
     /// How long connections may take to end after a graceful shutdown has begun.
     public var shutdownGrace: Duration = .seconds(10)
@@ -40,6 +49,21 @@ public struct WebSocketServerConfiguration: Sendable {
     ///
     /// Told of handshakes, connections, and what they carry; the labels have few values, whatever clients send.
     public var metrics: (any MetricsFactory)?
+
+    /// The defaults.
+    public init() {}
+}
+
+/// What one connection of HTTP/2 may cost.
+///
+/// A client that resets 200 streams within half a minute, or sends as many control frames, is dropped in any case.
+public struct HTTP2Limits: Hashable, Sendable {
+    /// Whether clients are told that WebSockets may be opened so; if not, they open them over HTTP/1.1.
+    public var offersWebSockets = true
+    /// How many requests and WebSockets it may have at once; one more is refused, and may be tried again elsewhere.
+    public var maximumStreams = 100
+    /// How long it may be open without any.
+    public var idleTimeout: Duration = .seconds(60)
 
     /// The defaults.
     public init() {}

@@ -5,7 +5,7 @@ import Testing
 
 /// The transports that the suites in this folder hold to one promise.
 enum TransportKind: CaseIterable, CustomTestStringConvertible {
-    case memory, tcp, compressedTCP, urlSession
+    case memory, tcp, compressedTCP, http2, urlSession
 
     /// Those that send the pieces of a message as they come; the system's WebSocket takes whole messages only.
     static let streaming: [Self] = [.memory, .tcp, .compressedTCP]
@@ -15,6 +15,7 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
         case .memory: "in memory"
         case .tcp: "over TCP"
         case .compressedTCP: "over TCP, compressed"
+        case .http2: "over HTTP/2"
         case .urlSession: "over a stand-in for URLSession"
         }
     }
@@ -34,7 +35,7 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
             let (client, server) = MemoryTransport.pair(configuration: configuration)
             try await body(client, server)
         case .urlSession: try await withStandInSocket(configuration) { client, server, _ in try await body(client, server) }
-        case .tcp, .compressedTCP:
+        case .tcp, .compressedTCP, .http2:
             try await withServer(configuration) { running, configuration, accepted in
                 try await Self.connect(to: running.port, configuration, accepted, body)
             }
@@ -58,7 +59,7 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
             }
             try await body(client, server, link)
         case .urlSession: try await withStandInSocket(configuration, body)
-        case .tcp, .compressedTCP:
+        case .tcp, .compressedTCP, .http2:
             try await withServer(configuration) { running, configuration, accepted in
                 let faulty = try await FaultyLink.start(to: running.port)
                 defer { faulty.cut() }
@@ -81,8 +82,10 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
     ) async throws {
         var configuration = configuration
         configuration.compression = self == .compressedTCP ? CompressionOptions() : nil
+        configuration.httpVersion = self == .http2 ? .http2 : .http1
         let (accepted, accept) = Accepted.makeStream()
         var options = WebSocketServerConfiguration()
+        options.httpVersion = configuration.httpVersion
         (options.limits, options.timeouts) = (configuration.limits, configuration.timeouts)
         (options.compression, options.delivery) = (configuration.compression, configuration.delivery)
         options.slowConsumers = .disconnect(after: configuration.timeouts.stall)

@@ -30,6 +30,7 @@ extension ClientOptions {
         }
         headers = configuration.headers
         subprotocols = configuration.subprotocols
+        httpVersion = configuration.httpVersion
         headLimit = configuration.limits.head
         refusalBodyLimit = configuration.limits.refusalBody
         connectTimeout = configuration.timeouts.connect

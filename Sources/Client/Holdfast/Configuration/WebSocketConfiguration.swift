@@ -20,6 +20,13 @@ public struct WebSocketConfiguration: Sendable {
     /// of 16 KiB or more is never sent. Where messages come in pieces, or to an `InlineHandler`, the answers come, too, and are not
     /// measured.
     public var pingMessage: PingMessage?
+    /// Which HTTP the connection begins with; by default HTTP/1.1.
+    ///
+    /// With HTTP/2 (RFC 8441), WebSockets to one origin with equal TLS options and proxy share a TCP connection, which ends with the last
+    /// of them. That spares handshakes, and servers spare sockets; but the first WebSocket opens one round trip later, for the server's
+    /// settings have to come first, and a lost packet delays all that share. `.automatic` takes HTTP/2 over TLS where the server has it,
+    /// and otherwise HTTP/1.1, which it then remembers for ten minutes.
+    public var httpVersion = HTTPVersion.http1
     /// How a `wss` server is checked.
     public var tls = TLSOptions()
     /// Who opens the TCP connection on our behalf; by default nobody.

@@ -112,6 +112,7 @@ actor LiveSession {
         switch effect {
         case .connect(let attempt):
             lastRecord = nil
+            connection?.transport.leaveSharedConnection()
             // SAFETY: kept in `links`, cancelled on the order to disconnect and at the end of `run`.
             links[attempt.generation] = Link(task: Task { await self.open(attempt) })
         case .disconnect(let generation, let farewell): part(with: generation, farewell == .asked ? self.farewell : Self.background)

@@ -6,7 +6,7 @@ public struct Agreement: Hashable, Sendable {
     public var deflate: DeflateParameters?
     /// The extensions in use, as written in the answer.
     public var extensions: [String]
-    /// The 101 response itself.
+    /// The response itself: 101, or 200 to 299 over HTTP/2.
     public var response: ResponseHead
 
     /// Makes an agreement.

@@ -63,6 +63,12 @@ public struct ClientHandshake: Hashable, Sendable {
         guard accept[0].utf8.elementsEqual(key.accept.utf8) else {
             throw HandshakeFailure(.invalidAccept, "it does not answer this request's key")
         }
+        return try agree(to: response)
+    }
+
+    /// What an answer that opens the WebSocket agrees to.
+    func agree(to response: ResponseHead) throws(HandshakeFailure) -> Agreement {
+        let headers = response.headers
         let extensions = try WebSocketExtension.parse(headers)
         return Agreement(
             subprotocol: try subprotocol(in: headers), deflate: try deflate(in: extensions),

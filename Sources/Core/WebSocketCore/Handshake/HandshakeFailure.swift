@@ -33,13 +33,15 @@ public struct HandshakeFailure: Error, Hashable, Sendable, CustomStringConvertib
         public static let invalidRequest = Kind("invalid upgrade request", status: 400)
         /// The request is for a WebSocket version other than 13.
         public static let unsupportedVersion = Kind("unsupported WebSocket version", status: 426)
+        /// The request asks, over HTTP/2, for a tunnel of another protocol than `websocket`.
+        public static let unsupportedProtocol = Kind("unsupported protocol", status: 501)
         /// Our own side named a header that may not be sent.
         public static let invalidHeader = Kind("invalid header", status: 500)
         /// A subprotocol was chosen that was not offered, or our own side offers a name that is not a token.
         public static let invalidSubprotocol = Kind("invalid subprotocol", status: 500)
-        /// The server answered with a status other than 101.
+        /// The server answered with a status other than 101; over HTTP/2, than 200 to 299.
         public static let refused = Kind("upgrade refused")
-        /// The server answered 101 and breaks a rule of RFC 6455 §4.2.2.
+        /// The server's answer opens the WebSocket and breaks a rule of RFC 6455 §4.2.2 or RFC 8441 §5.
         public static let invalidUpgrade = Kind("invalid upgrade response")
         /// The server's `Sec-WebSocket-Accept` is missing or wrong.
         public static let invalidAccept = Kind("invalid Sec-WebSocket-Accept")

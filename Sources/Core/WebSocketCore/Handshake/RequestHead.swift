@@ -1,4 +1,4 @@
-/// The request line and the header fields of an HTTP/1 request (RFC 9112 §3).
+/// The request line and the header fields of an HTTP/1 request (RFC 9112 §3), or what HTTP/2 has in their place.
 public struct RequestHead: Hashable, MessageHead, CustomStringConvertible {
     /// Such as `GET`; case counts.
     public var method: String
@@ -8,6 +8,10 @@ public struct RequestHead: Hashable, MessageHead, CustomStringConvertible {
     public var minorVersion: Int
     /// The fields, in order.
     public var headers: HeaderFields
+    /// 1, or 2 for a request that came over HTTP/2: its `:authority` is then the `Host`, and its `minorVersion` means nothing.
+    public var majorVersion = 1
+    /// The protocol that an extended CONNECT over HTTP/2 asks for, such as `websocket` (RFC 8441 §4); nil: the request is none.
+    public var tunnelProtocol: String?
 
     /// Makes a head; nothing is checked until it is encoded.
     public init(method: String = "GET", target: String, minorVersion: Int = 1, headers: HeaderFields = [:]) {

@@ -1,4 +1,4 @@
-/// The status line and the header fields of an HTTP/1 response (RFC 9112 §4).
+/// The status line and the header fields of an HTTP/1 response (RFC 9112 §4), or what HTTP/2 has in their place.
 public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible {
     /// The status code, `100...999`.
     public var status: Int
@@ -8,6 +8,8 @@ public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible {
     public var minorVersion: Int
     /// The fields, in order.
     public var headers: HeaderFields
+    /// 1, or 2 for a response that came over HTTP/2: its `minorVersion` then means nothing.
+    public var majorVersion = 1
 
     /// Makes a head; nothing is checked until it is encoded.
     ///

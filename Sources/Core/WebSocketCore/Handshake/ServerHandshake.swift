@@ -1,4 +1,4 @@
-/// The server's side of the opening handshake (RFC 6455 §4.2).
+/// The server's side of the opening handshake (RFC 6455 §4.2), also over HTTP/2 (RFC 8441).
 public struct ServerHandshake: Hashable, Sendable {
     /// The request as it came.
     public let request: RequestHead
@@ -7,7 +7,8 @@ public struct ServerHandshake: Hashable, Sendable {
     /// What the client would use, in its order of preference.
     public let offeredExtensions: [WebSocketExtension]
 
-    private let key: WebSocketKey
+    /// Nil over HTTP/2, where nothing has to be proven (RFC 8441 §5).
+    private let key: WebSocketKey?
 
     static let version = "13"
 
@@ -16,6 +17,31 @@ public struct ServerHandshake: Hashable, Sendable {
     /// Throws ``HandshakeFailure/Kind/notAnUpgrade`` for plain HTTP, so that it may be served as such; any other failure
     /// is to be answered with its ``HandshakeFailure/refusal``.
     public init(_ request: RequestHead) throws(HandshakeFailure) {
+        let headers = request.headers
+        if request.majorVersion == 2 { try Self.checkTunnel(request) } else { try Self.checkUpgrade(request) }
+        // A body would be read as frames.
+        guard headers["Transfer-Encoding"] == nil, headers.values("Content-Length").allSatisfy({ $0 == "0" }) else {
+            throw HandshakeFailure(.invalidRequest, "an upgrade request has no body")
+        }
+        let versions = headers.values("Sec-WebSocket-Version")
+        guard versions == [Self.version] else {
+            throw HandshakeFailure(.unsupportedVersion, "\(quoted(versions.joined(separator: ", "))) instead of \(Self.version)")
+        }
+        key = request.majorVersion == 2 ? nil : try Self.key(in: headers)
+        let subprotocols = headers.tokens("Sec-WebSocket-Protocol")
+        if let wrong = Subprotocols.firstInvalid(in: subprotocols) {
+            throw HandshakeFailure(.invalidRequest, "the subprotocol \(quoted(wrong)) is not a token, or there twice")
+        }
+        do throws(HandshakeFailure) {  // RFC 6455 §9.1: what breaks the grammar fails; what is merely unknown is passed over.
+            offeredExtensions = try WebSocketExtension.parse(headers)
+        } catch {
+            throw HandshakeFailure(.invalidRequest, error.detail)
+        }
+        self.request = request
+        offeredSubprotocols = subprotocols
+    }
+
+    private static func checkUpgrade(_ request: RequestHead) throws(HandshakeFailure) {
         let headers = request.headers
         guard headers.contains("websocket", in: "Upgrade") else {
             throw HandshakeFailure(.notAnUpgrade, "the request has no `Upgrade: websocket`")
@@ -28,30 +54,23 @@ public struct ServerHandshake: Hashable, Sendable {
             throw HandshakeFailure(.invalidRequest, "Connection has no `Upgrade`: perhaps a proxy took it out")
         }
         guard headers.values("Host").count == 1 else { throw HandshakeFailure(.invalidRequest, "there must be one Host") }
-        // A body would be read as frames.
-        guard headers["Transfer-Encoding"] == nil, headers.values("Content-Length").allSatisfy({ $0 == "0" }) else {
-            throw HandshakeFailure(.invalidRequest, "an upgrade request has no body")
+    }
+
+    /// RFC 8441 §4.
+    private static func checkTunnel(_ request: RequestHead) throws(HandshakeFailure) {
+        guard request.method == "CONNECT", let name = request.tunnelProtocol else {
+            throw HandshakeFailure(.notAnUpgrade, "the request is no CONNECT with a `:protocol`")
         }
-        let versions = headers.values("Sec-WebSocket-Version")
-        guard versions == [Self.version] else {
-            throw HandshakeFailure(.unsupportedVersion, "\(quoted(versions.joined(separator: ", "))) instead of \(Self.version)")
-        }
+        guard name == "websocket" else { throw HandshakeFailure(.unsupportedProtocol, "\(quoted(name)) instead of websocket") }
+        guard request.headers.values("Host").count == 1 else { throw HandshakeFailure(.invalidRequest, "there must be one :authority") }
+    }
+
+    private static func key(in headers: HeaderFields) throws(HandshakeFailure) -> WebSocketKey {
         let keys = headers.values("Sec-WebSocket-Key")
         guard keys.count == 1, let key = WebSocketKey(keys[0]) else {
             throw HandshakeFailure(.invalidRequest, "there must be one Sec-WebSocket-Key of 16 bytes in base64")
         }
-        let subprotocols = headers.tokens("Sec-WebSocket-Protocol")
-        if let wrong = Subprotocols.firstInvalid(in: subprotocols) {
-            throw HandshakeFailure(.invalidRequest, "the subprotocol \(quoted(wrong)) is not a token, or there twice")
-        }
-        do throws(HandshakeFailure) {  // RFC 6455 §9.1: what breaks the grammar fails; what is merely unknown is passed over.
-            offeredExtensions = try WebSocketExtension.parse(headers)
-        } catch {
-            throw HandshakeFailure(.invalidRequest, error.detail)
-        }
-        self.request = request
-        self.key = key
-        offeredSubprotocols = subprotocols
+        return key
     }
 
     /// Accepts the request; send the agreement's response.
@@ -69,9 +88,11 @@ public struct ServerHandshake: Hashable, Sendable {
         try headers.check()
         var fields = HeaderFields()
         fields.reserveCapacity(3 + headers.count)
-        fields.add("Upgrade", "websocket")
-        fields.add("Connection", "Upgrade")
-        fields.add("Sec-WebSocket-Accept", key.accept)
+        if let key {
+            fields.add("Upgrade", "websocket")
+            fields.add("Connection", "Upgrade")
+            fields.add("Sec-WebSocket-Accept", key.accept)
+        }
         if let subprotocol {
             guard offeredSubprotocols.contains(subprotocol) else {
                 throw HandshakeFailure(.invalidSubprotocol, "\(quoted(subprotocol)) was not offered")
@@ -83,6 +104,12 @@ public struct ServerHandshake: Hashable, Sendable {
         for field in headers { fields.add(field) }
         return Agreement(
             subprotocol: subprotocol, deflate: agreed?.parameters, extensions: agreed.map { [$0.answer.headerValue] } ?? [],
-            response: ResponseHead(status: 101, headers: fields))
+            response: response(fields))
+    }
+
+    private func response(_ fields: HeaderFields) -> ResponseHead {
+        var response = ResponseHead(status: key == nil ? 200 : 101, headers: fields)
+        response.majorVersion = request.majorVersion
+        return response
     }
 }

@@ -3,7 +3,7 @@
 /// Descriptions and dumps show neither key nor passphrase.
 public struct ClientIdentity: Sendable, CustomStringConvertible, CustomReflectable {
     /// How it is stored.
-    package enum Form: Sendable {
+    package enum Form: Hashable, Sendable {
         case pem(certificates: PEMSource, key: PEMSource)
         case pkcs12(PEMSource)
     }

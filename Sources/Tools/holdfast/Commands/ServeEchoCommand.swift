@@ -30,6 +30,8 @@ struct ServeEchoCommand: AsyncParsableCommand {
     @Flag(help: "Speak wss with a certificate for localhost made on the spot (needs the openssl program).")
     var tlsSelfSigned = false
 
+    @OptionGroup var http: HTTPVersionOptions
+
     @Option(help: ArgumentHelp("The largest message taken, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
     var maxMessage: ByteCount?
 
@@ -100,6 +102,7 @@ struct ServeEchoCommand: AsyncParsableCommand {
         if let certificateFile = certificate?.certificateFile ?? tlsCert, let keyFile = certificate?.keyFile ?? tlsKey {
             configuration.tls = ServerTLSOptions(certificateChainFile: certificateFile, privateKeyFile: keyFile)
         }
+        configuration.httpVersion = http.version
         if let maxMessage { configuration.limits.message = maxMessage.bytes }
         if noCompression { configuration.compression = nil }
         return configuration

@@ -34,6 +34,8 @@ struct ConnectionOptions: ParsableArguments {
 
     @OptionGroup var way: WayOptions
 
+    @OptionGroup var http: HTTPVersionOptions
+
     @Flag(help: "Do not offer permessage-deflate.")
     var noCompression = false
 
@@ -82,6 +84,7 @@ struct ConnectionOptions: ParsableArguments {
             configuration.headers["Authorization"] = "Bearer \(token)"
         }
         configuration.subprotocols = subprotocol
+        configuration.httpVersion = http.version
         if noCompression { configuration.compression = nil }
         if let maxMessage { configuration.limits.message = maxMessage.bytes }
         way.apply(to: &configuration, environment: environment)

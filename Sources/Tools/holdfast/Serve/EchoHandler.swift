@@ -8,7 +8,8 @@ struct EchoHandler: Sendable {
     /// Sends everything back until the client leaves, and logs how that went.
     func serve(_ connection: WebSocketConnection, _ request: UpgradeRequest) async throws {
         let peer = (request.remoteAddress ?? "a client").escapedOnOneLine
-        log.note("\(peer) opened \(request.path.escapedOnOneLine)" + (connection.compression == nil ? "" : ", permessage-deflate"))
+        let opened = "\(peer) opened \(request.path.escapedOnOneLine) over HTTP/\(request.httpVersion)"
+        log.note(opened + (connection.compression == nil ? "" : ", permessage-deflate"))
         var count = 0
         do {
             for try await message in connection.messages {

@@ -1,0 +1,153 @@
+import NIOCore
+import WebSocketCore
+import WebSocketRuntime
+
+extension NIOConnector {
+    /// What came of a connection that was opened for HTTP/2.
+    enum Dialed: Sendable {
+        case link(HTTP2Link)
+        /// The server chose HTTP/1.1, and is asked for the WebSocket on the same connection.
+        case http1
+        /// It speaks HTTP/2, and has no WebSockets there (RFC 8441 §3).
+        case noWebSockets
+    }
+
+    /// Connects by a stream of a connection that is there, or of a new one.
+    static func connectOverHTTP2(
+        _ handshake: ClientHandshake, _ options: ClientOptions, on group: any EventLoopGroup
+    ) async throws(TransportError) -> WebSocketChannel {
+        let (mayFallBack, loop) = (options.httpVersion == .automatic, group.next())
+        var offering = options
+        if options.url.isSecure { offering.tls.applicationProtocols = ["h2"] + (mayFallBack ? options.tls.applicationProtocols : []) }
+        let place = HTTP2Place(offering, group)
+        var isOwn = false
+        // Each connection that fails is not taken again, so this ends.
+        while true {
+            do throws(TransportError) {
+                switch HTTP2Pool.shared.way(to: place, mayFallBack: mayFallBack, on: loop) {
+                case .http1: return try await connect(options.onHTTP1, on: group)
+                case .wait(let dial): try await result(of: dial, else: options)
+                case .link(let link):
+                    return try await openStream(of: link, handshake, options, loop.makePromise())
+                case .dial(let dial):
+                    isOwn = true
+                    if let socket = try await self.dial(dial, place, handshake, offering, on: group) { return socket }
+                    guard mayFallBack else { throw TransportError(noWebSocketsOverHTTP2At: options.url) }
+                    HTTP2Pool.shared.fallBack(at: place)
+                }
+            } catch {
+                if mayFallBack, (error.underlying as? HTTP2StreamEnd)?.wantsHTTP1 == true {
+                    HTTP2Pool.shared.fallBack(at: place)
+                } else if isOwn || !error.isOfStaleLink {
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// Opens a connection, and the WebSocket on it; nil: the server has none over HTTP/2.
+    private static func dial(
+        _ dial: EventLoopPromise<Void>, _ place: HTTP2Place, _ handshake: ClientHandshake, _ options: ClientOptions,
+        on group: any EventLoopGroup
+    ) async throws(TransportError) -> WebSocketChannel? {
+        let (dialed, opened) = (group.next().makePromise(of: Dialed.self), group.next().makePromise(of: WebSocketChannel.self))
+        opened.futureResult.whenFailure { dialed.fail($0) }
+        dialed.futureResult.whenFailure { opened.fail($0) }
+        do throws(TransportError) {
+            try begin(place, handshake, options, dialed, opened, on: group)
+            let outcome = try await result(of: dialed.futureResult, else: options) { dialed.fail($0) }
+            if case .http1 = outcome { HTTP2Pool.shared.fallBack(at: place) }
+            HTTP2Pool.shared.endDial(to: place, dial)
+            switch outcome {
+            case .link(let link): return try await openStream(of: link, handshake, options, opened)
+            case .http1: return try await result(of: opened.futureResult, else: options) { opened.fail($0) }
+            case .noWebSockets:
+                opened.fail(TransportError(noWebSocketsOverHTTP2At: options.url))
+                return nil
+            }
+        } catch {
+            opened.fail(error)
+            // Whoever waited goes on if it was given up only.
+            HTTP2Pool.shared.endDial(to: place, dial, error.code == .cancelled ? nil : error)
+            throw error
+        }
+    }
+
+    private static func begin(
+        _ place: HTTP2Place, _ handshake: ClientHandshake, _ options: ClientOptions, _ dialed: EventLoopPromise<Dialed>,
+        _ opened: EventLoopPromise<WebSocketChannel>, on group: any EventLoopGroup
+    ) throws(TransportError) {
+        let tls = options.url.isSecure ? try ClientTLS(options.tls, host: options.url.host, place: "\(options.url)") : nil
+        let stage = try options.proxy.map { proxy throws(TransportError) in try ProxyStage(proxy, options) }
+        open(options, on: group) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                try stage?.add(to: pipeline) { opened.fail($0) }
+                try tls?.install(on: pipeline)
+                try pipeline.addHandler(HTTPVersionGate(handshake, options, place, dialed: dialed, opened: opened))
+            }
+        }
+        .whenComplete { result in
+            switch result {
+            case .success(let channel): dialed.futureResult.whenFailure { _ in channel.close(promise: nil) }
+            case .failure(let error): dialed.fail(stage?.failure(connecting: error) ?? TransportError(connecting: error, to: options.url))
+            }
+        }
+    }
+
+    private static func openStream(
+        of link: HTTP2Link, _ handshake: ClientHandshake, _ options: ClientOptions, _ opened: EventLoopPromise<WebSocketChannel>
+    ) async throws(TransportError) -> WebSocketChannel {
+        link.open(handshake, options, opened)
+        do throws(TransportError) {
+            let socket = try await result(of: opened.futureResult, else: options) { opened.fail($0) }
+            socket.whenLost { HTTP2Pool.shared.retire(link.channel) }
+            return socket
+        } catch {
+            // Perhaps nothing reaches the server any more: the next attempt does not find out the same way.
+            if [.timedOut, .lost].contains(error.code) { HTTP2Pool.shared.retire(link.channel) }
+            throw error
+        }
+    }
+
+    /// Waits for a result; when the task is cancelled, that is the result.
+    private static func result<Value: Sendable>(
+        of future: EventLoopFuture<Value>, else options: ClientOptions, onCancel: (@Sendable (TransportError) -> Void)? = nil
+    ) async throws(TransportError) -> Value {
+        // What others wait for as well is not ours to cancel.
+        let own = future.eventLoop.makePromise(of: Value.self)
+        future.cascade(to: own)
+        do {
+            return try await withTaskCancellationHandler {
+                try await own.futureResult.get()
+            } onCancel: {
+                let error = TransportError(.cancelled, "connecting to \(options.url) was cancelled")
+                onCancel?(error)
+                own.fail(error)
+            }
+        } catch {
+            throw error as? TransportError ?? TransportError(.lost, "\(error)", underlying: error)
+        }
+    }
+}
+
+extension ClientOptions {
+    fileprivate var onHTTP1: ClientOptions {
+        var options = self
+        options.httpVersion = .http1
+        return options
+    }
+}
+
+extension TransportError {
+    fileprivate init(noWebSocketsOverHTTP2At url: WebSocketURL) {
+        self.init(
+            .invalidHandshake, "\(url) opens no WebSockets over HTTP/2: its settings do not say so (RFC 8441); use HTTP/1.1")
+    }
+
+    /// Whether a connection that others had opened was gone, or is about to be: a new one may do.
+    fileprivate var isOfStaleLink: Bool {
+        guard code == .lost else { return false }
+        return (underlying as? HTTP2StreamEnd)?.isUnprocessed ?? true
+    }
+}

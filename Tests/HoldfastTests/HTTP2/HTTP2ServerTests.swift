@@ -1,0 +1,111 @@
+import Holdfast
+import HoldfastServer
+import ScriptedPeers
+import Testing
+
+extension SocketTests {
+    /// What clients of HTTP/2 get that ask for something else, or break rules; byte for byte.
+    @Suite struct HTTP2ServerTests {
+        private func server(_ configure: (inout WebSocketServerConfiguration) -> Void = { _ in }) -> WebSocketServer {
+            .echo {
+                $0.httpVersion = .automatic
+                configure(&$0)
+            }
+        }
+
+        private func begin(_ server: RunningServer) async throws -> ScriptedPeer {
+            let peer = try await ScriptedPeer.connect(to: server.port)
+            try await peer.send(Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + HTTP2Wire.frame(.settings))
+            return peer
+        }
+
+        /// `:method`, `:scheme: http` and `:path: /` by their places in the static table (RFC 7541 appendix A).
+        private static let get: [UInt8] = [0x82, 0x86, 0x84]
+        private static let post: [UInt8] = [0x83, 0x86, 0x84]
+
+        @Test func `it announces WebSockets, and how much it takes`() async throws {
+            try await server { $0.http2.maximumStreams = 7 }.withRunning { server in
+                let peer = try await begin(server)
+                let settings = try await peer.http2(.settings)
+                let values = stride(from: 0, to: settings.count, by: 6).map { Array(settings[$0..<$0 + 6]) }
+                #expect(values.contains([0, 8, 0, 0, 0, 1]) && values.contains([0, 3, 0, 0, 0, 7]))
+                #expect(values.contains([0, 6, 0, 0, 0x40, 0]), "as much as the head of a request may take")
+            }
+        }
+
+        @Test func `a plain request gets what it gets over HTTP 1, and the connection stays`() async throws {
+            try await server().withRunning { server in
+                let peer = try await begin(server)
+                for stream: UInt8 in [1, 3] {
+                    try await peer.send(HTTP2Wire.frame(.headers, flags: 5, stream: stream, Self.get))
+                    #expect(try await peer.http2(.headers).first == 0x8D, "404")
+                    #expect(String(decoding: try await peer.http2(.data), as: UTF8.self) == "Here is a WebSocket, and nothing else.\n")
+                }
+            }
+        }
+
+        @Test func `whoever sends a body hears that nobody wants it`() async throws {
+            try await server().withRunning { server in
+                let peer = try await begin(server)
+                try await peer.send(HTTP2Wire.frame(.headers, flags: 4, stream: 1, Self.post))
+                #expect(try await peer.http2(.headers).first == 0x8D)
+                #expect(try await peer.http2(.reset) == [0, 0, 0, 0])
+            }
+        }
+
+        @Test func `streams that are opened to be reset end the connection`() async throws {
+            try await server().withRunning { server in
+                let peer = try await begin(server)
+                for number in 0..<120 {
+                    let stream = UInt8(2 * number + 1)
+                    try await peer.send(HTTP2Wire.frame(.headers, flags: 4, stream: stream, Self.post) + HTTP2Wire.reset(stream: stream, 8))
+                }
+                // The stream numbers here have one byte, so the rest are pings, which are limited alike.
+                for _ in 0..<300 { try? await peer.send(HTTP2Wire.frame(.ping, Array(repeating: 0, count: 8))) }
+                _ = await peer.readToEnd()
+            }
+        }
+
+        @Test func `a head that is too long ends the connection`() async throws {
+            try await server { $0.limits.head = 1000 }.withRunning { server in
+                let peer = try await begin(server)
+                // The server's limits count from when the client has taken note of them.
+                _ = try await peer.http2(.settings)
+                try await peer.send(HTTP2Wire.frame(.settings, flags: 1))
+                let long = [0x00, 0x01, 0x78, 0x7F, 0x81, 0x0F] + [UInt8](repeating: 0x61, count: 2048)
+                try await peer.send(HTTP2Wire.frame(.headers, flags: 5, stream: 1, Self.get + long))
+                _ = await peer.readToEnd()
+            }
+        }
+
+        @Test(arguments: [true, false])
+        func `who asks for nothing is dropped`(hasPreface: Bool) async throws {
+            try await server { $0.timeouts.handshake = .milliseconds(100) }.withRunning { server in
+                let peer = hasPreface ? try await begin(server) : try await ScriptedPeer.connect(to: server.port)
+                if !hasPreface { try await peer.send("PRI * HTT") }
+                _ = await peer.readToEnd()
+            }
+        }
+
+        @Test func `who has nothing more to ask is told so, and dropped`() async throws {
+            try await server { $0.http2.idleTimeout = .milliseconds(100) }.withRunning { server in
+                let peer = try await begin(server)
+                try await peer.send(HTTP2Wire.frame(.headers, flags: 5, stream: 1, Self.get))
+                #expect(try await peer.http2(.goAway).suffix(4) == [0, 0, 0, 0])
+                _ = await peer.readToEnd()
+            }
+        }
+
+        @Test func `one more than the server takes is told so`() async throws {
+            try await server { $0.maximumConnections = 2 }.withRunning { server in
+                let configuration = WebSocketConfiguration.with { $0.httpVersion = .http2 }
+                let first = try await WebSocketConnection.connect(to: server.url(), configuration: configuration)
+                let error = await #expect(throws: WebSocketError.self) {
+                    try await WebSocketConnection.connect(to: server.url(), configuration: configuration)
+                }
+                #expect(error?.transport.response?.status == 503)
+                await first.close()
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Holdfast
+import HoldfastServer
+import ScriptedPeers
+import Testing
+
+extension SocketTests {
+    /// Which version client and server agree on over TLS.
+    @Suite struct HTTP2TLSTests {
+        private let certificates = Result { try TestCertificates.shared() }
+
+        /// Sends to each client what version it came by.
+        private func server(_ configure: (inout WebSocketServerConfiguration) -> Void = { _ in }) throws -> WebSocketServer {
+            let identity = try certificates.get().identity(nil)
+            var configuration = WebSocketServerConfiguration()
+            configuration.tls = ServerTLSOptions(certificateChainFile: identity.certificate, privateKeyFile: identity.key)
+            configuration.httpVersion = .automatic
+            configure(&configuration)
+            return WebSocketServer(configuration: configuration) { connection, request in
+                try await connection.send(.text("HTTP/\(request.httpVersion)"))
+                for try await message in connection.messages { try await connection.send(message) }
+            }
+        }
+
+        private func client(_ version: HTTPVersion) throws -> WebSocketConfiguration {
+            let authority = try certificates.get().authority
+            return .with {
+                $0.httpVersion = version
+                $0.tls.trust = .file(authority)
+            }
+        }
+
+        private func connect(_ server: RunningServer, _ version: HTTPVersion) async throws -> WebSocketConnection {
+            try await WebSocketConnection.connect(to: "wss://localhost:\(server.port)/", configuration: try client(version))
+        }
+
+        @Test(arguments: HTTPVersion.allCases, HTTPVersion.allCases)
+        func `client and server take HTTP 2 where both have it, and either can force a version`(
+            client: HTTPVersion, server version: HTTPVersion
+        ) async throws {
+            try await server { $0.httpVersion = version }.withRunning { server in
+                let expected =
+                    switch (client, version) {
+                    case (.http1, .http2), (.http2, .http1): 0
+                    case (.http1, _), (_, .http1): 1
+                    default: 2
+                    }
+                if expected == 0 {
+                    let error = await #expect(throws: WebSocketError.self) { try await connect(server, client) }
+                    #expect(error?.isRetryable == false || client == .http1)
+                    return
+                }
+                let connection = try await connect(server, client)
+                try await connection.expect(.text("HTTP/\(expected)"))
+                #expect(await connection.close().isClean)
+            }
+        }
+
+        @Test func `without WebSockets over HTTP 2 it is HTTP 1, at once the next time`() async throws {
+            try await server { $0.http2.offersWebSockets = false }.withRunning { server in
+                for _ in 0..<2 {
+                    let connection = try await connect(server, .automatic)
+                    try await connection.expect(.text("HTTP/1"))
+                    await connection.close()
+                }
+                let error = await #expect(throws: WebSocketError.self) { try await connect(server, .http2) }
+                #expect(error?.description.contains("opens no WebSockets over HTTP/2") == true)
+            }
+        }
+
+        @Test func `large messages pass, and several share the connection`() async throws {
+            try await server().withRunning { server in
+                let sockets = [try await connect(server, .http2), try await connect(server, .automatic), try await connect(server, .http2)]
+                // `.automatic` offers more by ALPN, so it has a connection of its own.
+                #expect(server.connectionCount == 3 + 2)
+                let message = Message.binary((0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+                for socket in sockets {
+                    try await socket.expect(.text("HTTP/2"))
+                    try await socket.send(message)
+                }
+                for socket in sockets { try await socket.expect(message) }
+                for socket in sockets { #expect(await socket.close().isClean) }
+            }
+        }
+
+        @Test func `who is not trusted with one TLS option does not get in by the connection of another`() async throws {
+            let stranger = try certificates.get().strangeAuthority
+            try await server().withRunning { server in
+                let trusting = try await connect(server, .http2)
+                var configuration = try client(.http2)
+                configuration.tls.trust = .file(stranger)
+                let url = "wss://localhost:\(server.port)/"
+                let error = await #expect(throws: WebSocketError.self) {
+                    try await WebSocketConnection.connect(to: url, configuration: configuration)
+                }
+                #expect(error?.code == .unknownAuthority)
+                await trusting.close()
+            }
+        }
+
+        @Test func `a session that changes connections does not take the old one's`() async throws {
+            try await server().withRunning { server in
+                let old = try await connect(server, .http2)
+                old.transport.leaveSharedConnection()
+                let new = try await connect(server, .http2)
+                #expect(server.connectionCount == 4)
+                await old.close()
+                await new.close()
+            }
+        }
+    }
+}
