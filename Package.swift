@@ -165,7 +165,8 @@ let package = Package(
             swiftSettings: strict),
         // Peers that misbehave, for the two targets below.
         .target(
-            name: "ScriptedPeers", dependencies: ["WebSocketCore", nioCore, nioPosix], path: "Tests/ScriptedPeers", swiftSettings: strict),
+            name: "ScriptedPeers", dependencies: ["WebSocketCore", nioCore, nioPosix, nioLocks], path: "Tests/ScriptedPeers",
+            swiftSettings: strict),
         .testTarget(
             name: "HoldfastTests",
             dependencies: [

@@ -27,8 +27,10 @@ EXPECTED = HERE / "expected.json"
 REPORTS = pathlib.Path(os.environ.get("REPORTS") or pathlib.Path(os.environ["ROOT"], "reports", "conformance")).resolve()
 SLOW_GROUPS = {"9", "12", "13"}
 CASES_PER_INSTANCE = 24
-QUICK_PER_SECURE = 8  # of so many quick ones in a share, one is run over TLS, too; and of so many slow ones
-SLOW_PER_SECURE = 5
+# How the WebSocket is carried. Over HTTP/2 HAProxy stands between, which speaks it with us, and HTTP/1.1 with the suite.
+PLAIN, TLS, HTTP2 = "plain", "TLS", "HTTP/2"
+QUICK_PER_CARRIED = 8  # of so many quick ones in a share, one is run over TLS, too, and another over HTTP/2; and of so many slow ones
+SLOW_PER_CARRIED = 5
 SECONDS_PER_SLOW_CASE = 60  # only an upper bound, after which an instance is given up
 SECONDS_PER_CASE = 12
 
@@ -42,21 +44,24 @@ def in_order(case):
 
 
 def choose_cases(scope, known):
-    """The cases of a scope, and those of them to be run over TLS too.
+    """The cases of a scope, by what carries them.
 
     `share` rotates with the number of commits, so that every run tests others.
     """
-    if scope == "all":
-        return known, known
     quick = [case for case in known if group(case) not in SLOW_GROUPS]
-    if scope == "quick":
-        return quick, []
     slow = [case for case in known if group(case) in SLOW_GROUPS]
+    if scope == "all":
+        return {PLAIN: known, TLS: known, HTTP2: quick + slow[::SLOW_PER_CARRIED]}
+    if scope == "quick":
+        return {PLAIN: quick}
     index, shares = (int(part) for part in (os.environ.get("SHARE") or f"{commit_count()}/12").split("/"))
     chosen = slow[index % shares :: shares]
-    secure = quick[index % QUICK_PER_SECURE :: QUICK_PER_SECURE] + chosen[:: SLOW_PER_SECURE]
-    print(f"share {index % shares} of {shares} of the {len(slow)} slow cases; {len(secure)} cases over TLS too")
-    return quick + chosen, secure
+    carried = {
+        carrier: quick[(index + other) % QUICK_PER_CARRIED :: QUICK_PER_CARRIED] + chosen[other::SLOW_PER_CARRIED]
+        for other, carrier in enumerate([TLS, HTTP2])
+    }
+    print(f"share {index % shares} of {shares} of the {len(slow)} slow cases")
+    return {PLAIN: quick + chosen, **carried}
 
 
 def commit_count():
@@ -65,8 +70,12 @@ def commit_count():
     return int(result.stdout) if result.returncode == 0 else int(time.time() // 86_400)
 
 
-def way(role, certificate):
-    return f"{role} over TLS" if certificate else role
+def way(role, carrier):
+    return role if carrier == PLAIN else f"{role} over {carrier}"
+
+
+def folder(way):
+    return way.replace(" ", "-").replace("/", "")
 
 
 def deal(cases):
@@ -82,14 +91,15 @@ def free_port():
 
 
 def wait_for_port(port, process):
+    name = pathlib.Path(process.args[0]).name
     for _ in range(300):
         if process.poll() is not None:
-            raise RuntimeError(f"wstest ended at once with status {process.returncode}")
+            raise RuntimeError(f"{name} ended at once with status {process.returncode}")
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.1)
-    raise RuntimeError("wstest does not listen")
+    raise RuntimeError(f"{name} does not listen")
 
 
 def stop(process):
@@ -112,21 +122,49 @@ class Certificate:
         subprocess.run(command, check=True, capture_output=True)
 
 
-class Instance:
-    """One run of the suite: some cases in one role, in the clear or over TLS, with a directory for its reports."""
+@contextlib.contextmanager
+def bridge(directory, target, listening="", connecting=""):
+    """HAProxy, which passes on WebSockets to the port `target`, with more options on either side; gives its port."""
+    port = free_port()
+    config = directory / "haproxy.cfg"
+    # The suite takes no request with another port in its Host.
+    config.write_text(
+        f"""defaults
+    mode http
+    timeout connect 10s
+    timeout client 60s
+    timeout server 60s
+    timeout tunnel 10m
+listen bridge
+    bind 127.0.0.1:{port} {listening}
+    http-request set-header Host 127.0.0.1:{target}
+    server there 127.0.0.1:{target} {connecting}
+"""
+    )
+    with open(directory / "haproxy.log", "w") as log:
+        process = subprocess.Popen(["haproxy", "-db", "-f", str(config)], stdout=log, stderr=log)
+    try:
+        wait_for_port(port, process)
+        yield port
+    finally:
+        stop(process)
 
-    def __init__(self, role, index, cases, certificate=None):
+
+class Instance:
+    """One run of the suite: some cases in one role, carried in one way, with a directory for its reports."""
+
+    def __init__(self, role, index, cases, carrier, certificate):
         self.role = role
-        self.certificate = certificate
-        self.scheme = "wss" if certificate else "ws"
-        self.way = way(role, certificate)
+        self.carrier = carrier
+        self.certificate = certificate if carrier == TLS else None
+        self.scheme = "wss" if carrier == TLS else "ws"
+        self.way = way(role, carrier)
         self.cases = cases
-        self.directory = REPORTS / self.way.replace(" ", "-") / f"{index:02}"
+        self.directory = REPORTS / folder(self.way) / f"{index:02}"
         slow = sum(group(case) in SLOW_GROUPS for case in cases)
         self.seconds = 30 + slow * SECONDS_PER_SLOW_CASE + (len(cases) - slow) * SECONDS_PER_CASE
 
     def start(self, mode, **fields):
-        self.directory.mkdir(parents=True)
         spec = {"outdir": str(self.directory), "cases": self.cases, "exclude-cases": [], "exclude-agent-cases": {}, **fields}
         path = self.directory / "spec.json"
         path.write_text(json.dumps(spec))
@@ -134,9 +172,13 @@ class Instance:
         return subprocess.Popen([os.environ["WSTEST"], "-m", mode, "-u", "0", "-s", str(path)], stdout=log, stderr=log, cwd=self.directory)
 
     def run(self, server_port):
+        self.directory.mkdir(parents=True)
         try:
             if self.role == "client":
                 self.run_client()
+            elif self.carrier == HTTP2:
+                with bridge(self.directory, server_port, connecting="proto h2") as port:
+                    self.run_server(port)
             else:
                 self.run_server(server_port)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
@@ -150,15 +192,22 @@ class Instance:
         suite = self.start("fuzzingserver", url=url, **tls)
         try:
             wait_for_port(port, suite)
-            with open(self.directory / "client.log", "w") as log:
-                command = [os.environ["HOLDFAST_BIN"], "autobahn-client", url, "--agent", AGENT]
-                if self.certificate:
-                    command += ["--ca", self.certificate.file]
-                status = subprocess.run(command, stdout=log, stderr=log, timeout=self.seconds).returncode
-                if status != 0:
-                    raise RuntimeError(f"our client ended with status {status}")
+            if self.carrier == HTTP2:
+                with bridge(self.directory, port, listening="proto h2") as entrance:
+                    self.take_all(f"ws://127.0.0.1:{entrance}", "--http2")
+            elif self.carrier == TLS:
+                self.take_all(url, "--ca", self.certificate.file)
+            else:
+                self.take_all(url)
         finally:
             stop(suite)
+
+    def take_all(self, url, *options):
+        with open(self.directory / "client.log", "w") as log:
+            command = [os.environ["HOLDFAST_BIN"], "autobahn-client", url, "--agent", AGENT, *options]
+            status = subprocess.run(command, stdout=log, stderr=log, timeout=self.seconds).returncode
+            if status != 0:
+                raise RuntimeError(f"our client ended with status {status}")
 
     def run_server(self, server_port):
         suite = self.start("fuzzingclient", servers=[{"agent": AGENT, "url": f"{self.scheme}://127.0.0.1:{server_port}"}])
@@ -189,16 +238,15 @@ def alone():
 
 
 class EchoServer:
-    """Our server under test, one process for all instances in the clear or all over TLS."""
+    """Our server under test, one process for all instances that are carried alike."""
 
-    def __init__(self, certificate=None):
-        self.certificate = certificate
+    def __init__(self, carrier, *options):
+        self.carrier = carrier
+        self.options = options
 
     def __enter__(self):
-        log = open(REPORTS / f"server{'-tls' if self.certificate else ''}.log", "w")
-        command = [os.environ["HOLDFAST_BIN"], "echo-server"]
-        if self.certificate:
-            command += ["--tls-cert", self.certificate.file, "--tls-key", self.certificate.key]
+        log = open(REPORTS / f"{folder(way('server', self.carrier))}.log", "w")
+        command = [os.environ["HOLDFAST_BIN"], "echo-server", *self.options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         said = self.process.stdout.readline()
         match = re.match(r"listening (\d+)", said)
@@ -212,52 +260,55 @@ class EchoServer:
         stop(self.process)
 
 
-def run_all(cases, secure, roles, jobs):
+def run_all(cases, roles, jobs):
     shutil.rmtree(REPORTS, ignore_errors=True)
     REPORTS.mkdir(parents=True)
     certificate = Certificate(REPORTS)
     instances = [
-        Instance(role, index, dealt, shown)
-        for wanted, shown in [(cases, None), (secure, certificate)]
-        if wanted
+        Instance(role, index, dealt, carrier, certificate)
+        for carrier, wanted in cases.items()
         for index, dealt in enumerate(deal(wanted))
         for role in roles
     ]
     instances.sort(key=lambda instance: -instance.seconds)
-    results = {instance.way: {} for instance in instances}
-    with EchoServer() as plain, EchoServer(certificate) as guarded, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        running = {pool.submit(each.run, (guarded if each.certificate else plain).port): each for each in instances}
+    results = {(instance.role, instance.carrier): {} for instance in instances}
+    options = {PLAIN: [], TLS: ["--tls-cert", certificate.file, "--tls-key", certificate.key], HTTP2: ["--http2"]}
+    with contextlib.ExitStack() as stack:
+        servers = {carrier: stack.enter_context(EchoServer(carrier, *options[carrier])) for carrier in cases}
+        pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(jobs))
+        running = {pool.submit(each.run, servers[each.carrier].port): each for each in instances}
         for done in concurrent.futures.as_completed(running):
-            results[running[done].way].update(done.result())
+            each = running[done]
+            results[each.role, each.carrier].update(done.result())
     return results
 
 
 def report_of(way, case):
     name = f"{AGENT.lower()}_case_{case.replace('.', '_')}.html"
-    found = list((REPORTS / way.replace(" ", "-")).glob(f"*/{name}"))
+    found = list((REPORTS / folder(way)).glob(f"*/{name}"))
     return f"; see {os.path.relpath(found[0])}" if found else ""
 
 
-def judge(cases, secure, results, expected):
-    """Prints every deviation and returns the number of passed and failed cases; TLS changes nothing of what is expected."""
+def judge(cases, results, expected):
+    """Prints every deviation and returns the number of passed and failed cases; what carries them changes nothing of what is expected."""
     passed = failed = 0
-    for found_way, found in results.items():
-        role = found_way.split()[0]
-        for case in cases if found_way == role else secure:
+    for (role, carrier), found in results.items():
+        for case in cases[carrier]:
             wanted, got = expected[case][role], found.get(case)
             if got == wanted:
                 passed += 1
                 continue
             failed += 1
             outcome = "behaviour {}, close {}".format(*got) if got else "no result"
-            print(f"{found_way} {case}: {outcome}; expected {wanted[0]}, {wanted[1]}{report_of(found_way, case)}")
+            name = way(role, carrier)
+            print(f"{name} {case}: {outcome}; expected {wanted[0]}, {wanted[1]}{report_of(name, case)}")
     return passed, failed
 
 
 def record(results, expected):
-    for role, found in results.items():
-        for case, outcome in found.items():
-            if role in expected[case]:  # and not its twin over TLS
+    for (role, carrier), found in results.items():
+        if carrier == PLAIN:
+            for case, outcome in found.items():
                 expected[case][role] = outcome
     lines = [f'  "{case}": {json.dumps(expected[case])}' for case in sorted(expected, key=in_order)]
     EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
@@ -271,16 +322,17 @@ def main():
     arguments = parser.parse_args()
 
     expected = json.loads(EXPECTED.read_text())
-    cases, secure = choose_cases(arguments.scope, sorted(expected, key=in_order))
+    cases = choose_cases(arguments.scope, sorted(expected, key=in_order))
     roles = ["client", "server"] if arguments.roles == "both" else [arguments.roles]
     jobs = int(os.environ.get("JOBS") or 2 * len(os.sched_getaffinity(0)))
     started = time.monotonic()
     with alone():
-        results = run_all(cases, secure, roles, jobs)
-        passed, failed = judge(cases, secure, results, expected)
+        results = run_all(cases, roles, jobs)
+        passed, failed = judge(cases, results, expected)
     if arguments.record:
         record(results, expected)
-    print(f"{len(cases)} cases, and {len(secure)} over TLS, {' and '.join(roles)}, {time.monotonic() - started:.0f} s")
+    counts = ", ".join(f"{len(chosen)} {'cases' if carrier == PLAIN else f'over {carrier}'}" for carrier, chosen in cases.items())
+    print(f"{counts}, {' and '.join(roles)}, {time.monotonic() - started:.0f} s")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed and not arguments.record else 0
 

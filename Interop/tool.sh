@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck source=../scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/setup.sh"
-unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY REQUEST_METHOD HOLDFAST_BEARER HOLDFAST_PASSWORD
+unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY REQUEST_METHOD HOLDFAST_BEARER HOLDFAST_PASSWORD HOLDFAST_PASSPHRASE
 # A machine without a name server finds no name, and soon.
 export RES_OPTIONS='timeout:1 attempts:1'
 PATH=$PATH:/usr/sbin
@@ -27,6 +27,23 @@ stop_all() {
 trap 'stop_all; rm -rf "$work"' EXIT
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# start NAME COMMAND…: starts a server in the background, waits for its line `listening PORT`, sets $port; its errors are $work/NAME.errors.
+start() {
+    local name=$1 log=$work/$1 pid
+    shift
+    : > "$log"
+    "$@" > "$log" 2> "$log.errors" < /dev/null &
+    pid=$!
+    started+=("$pid")
+    for _ in {1..1200}; do
+        port=$(sed -n 's/^listening //p' "$log")
+        if [ -n "$port" ] && (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then return 0; fi
+        kill -0 "$pid" 2> /dev/null || break
+        sleep 0.05
+    done
+    die "$name does not start: $(tail -n 1 "$log.errors")"
+}
 
 # launch PORT COMMAND…: starts a server in the background; `await_all` waits until each takes connections.
 launched=()
@@ -74,7 +91,7 @@ certificate() {
         -keyout "$work/$1.key" -out "$work/$1.pem" 2> /dev/null
 }
 
-# report STATUS NAME: counts a check, and shows what the tool said if it failed.
+# report STATUS NAME: counts a check, and shows what the tool said if it failed, or always where `shows_texts` is set.
 report() {
     if [ "$1" = 0 ]; then
         passed=$((passed + 1))
@@ -82,8 +99,8 @@ report() {
     else
         failed=$((failed + 1))
         echo "not ok $2"
-        sed 's/^/    /' "$work/output"
     fi
+    if [ "$1" != 0 ] || [ -n "${shows_texts:-}" ]; then sed 's/^/    /' "$work/output"; fi
 }
 
 # talk URL OPTION…: sends a line, and leaves what came of it in $work/output.

@@ -106,7 +106,7 @@ install_wstest() {
 }
 
 need_build() { need_apt zlib1g-dev; }
-need_conformance() { need_build; need_apt openssl; need_wstest; }
+need_conformance() { need_build; need_apt openssl haproxy; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
 need_tls() { need_build; need_apt nginx openssl websocketd; need_python; }
 need_proxies() { need_build; need_apt tinyproxy-bin squid microsocks dante-server nginx openssl python3; }

@@ -5,69 +5,14 @@
 #
 # HOLDFAST names the tool; without it the release build is made first.
 set -euo pipefail
-# shellcheck source=../../scripts/setup.sh
-source "$(dirname "$0")/../../scripts/setup.sh"
+# shellcheck source=../tool.sh
+source "$(dirname "$0")/../tool.sh"
 need_doctor
 HOLDFAST=$(swift_program HOLDFAST holdfast)
 PEERS=$ROOT/Interop/peers
 here=$ROOT/Interop/doctor
-unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY REQUEST_METHOD HOLDFAST_BEARER
 
-work=$(mktemp -d)
 export TMPDIR=$work
-started=()
-passed=0
-failed=0
-stop_all() {
-    local pid
-    for pid in "${started[@]}"; do kill "$pid" 2> /dev/null || true; done
-    for pid in "${started[@]}"; do wait "$pid" 2> /dev/null || true; done
-}
-trap 'stop_all; rm -rf "$work"' EXIT
-
-# start NAME COMMAND…: starts a server in the background, waits for its line `listening PORT`, sets $port; its log is $work/NAME.errors.
-start() {
-    local log=$work/$1
-    shift
-    : > "$log"
-    "$@" > "$log" 2> "$log.errors" &
-    local pid=$!
-    started+=("$pid")
-    for _ in {1..600}; do
-        port=$(sed -n 's/^listening //p' "$log")
-        if [ -n "$port" ] && (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then return 0; fi
-        kill -0 "$pid" 2> /dev/null || break
-        sleep 0.05
-    done
-    die "$1 does not start: $(tail -n 1 "$log.errors")"
-}
-
-# serve VARIABLE OPTION…: starts an echo server of ours and keeps its URL in the variable.
-serve() {
-    local -n result=$1
-    local log="$work/server.$1"
-    shift
-    : > "$log"
-    "$HOLDFAST" serve echo --quiet "$@" > "$log" 2> "$log.errors" &
-    started+=($!)
-    for _ in {1..600}; do
-        result=$(head -n 1 "$log")
-        if [ -n "$result" ]; then return 0; fi
-        sleep 0.05
-    done
-    die "the server does not start: $(cat "$log.errors")"
-}
-
-report() {
-    if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
-        echo "ok $2"
-    else
-        failed=$((failed + 1))
-        echo "not ok $2"
-        sed 's/^/    /' "$work/why"
-    fi
-}
 
 # diagnose NAME STATUS EXPRESSION URL OPTION…: the doctor ends with the status, and its report is as the expression says, see judge.py.
 diagnose() {
@@ -75,9 +20,9 @@ diagnose() {
     shift 3
     timeout 120 "$HOLDFAST" doctor --json "$@" > "$work/report" 2> "$work/errors" || status=$?
     if [ "$status" != "$wanted" ]; then
-        { echo "ended with $status, not with $wanted"; cat "$work/errors"; grep -A 6 '"broken"' "$work/report"; } > "$work/why"
+        { echo "ended with $status, not with $wanted"; cat "$work/errors"; grep -A 6 '"broken"' "$work/report"; } > "$work/output"
         report 1 "$name"
-    elif python3 "$here/judge.py" "$work/report" "$expression" > "$work/why" 2>&1; then
+    elif python3 "$here/judge.py" "$work/report" "$expression" > "$work/output" 2>&1; then
         report 0 "$name"
     else
         report 1 "$name"
@@ -88,8 +33,8 @@ diagnose() {
 says() {
     local name=$1 wanted=$2 text=$3 status=0
     shift 3
-    timeout 120 "$HOLDFAST" doctor "$@" > "$work/why" 2>&1 || status=$?
-    if [ "$status" = "$wanted" ] && grep -qF -- "$text" "$work/why" && ! grep -q $'\e\|\a' "$work/why"; then report 0 "$name"; else report 1 "$name"; fi
+    timeout 120 "$HOLDFAST" doctor "$@" > "$work/output" 2>&1 || status=$?
+    if [ "$status" = "$wanted" ] && grep -qF -- "$text" "$work/output" && ! grep -q $'\e\|\a' "$work/output"; then report 0 "$name"; else report 1 "$name"; fi
 }
 
 # --- Certificates: an authority, one in between, and what they vouch for.
@@ -122,15 +67,14 @@ start websocketd "$PEERS/websocketd.sh" echo-server
 websocketd=ws://127.0.0.1:$port/
 start nginx "$PEERS/nginx.sh" echo-server --tls-cert "$work/chain.pem" --tls-key "$work/leaf.key" --upstream "$bare_port" --read-timeout 1s
 nginx=wss://127.0.0.1:$port/
-serve ours --port 0
-serve ours_expired --port 0 --tls-cert "$work/expired.pem" --tls-key "$work/expired.key"
-serve ours_elsewhere --port 0 --tls-cert "$work/elsewhere.pem" --tls-key "$work/elsewhere.key"
+serve ours
+serve ours_expired --tls-cert "$work/expired.pem" --tls-key "$work/expired.key"
+serve ours_elsewhere --tls-cert "$work/elsewhere.pem" --tls-key "$work/elsewhere.key"
 start broken python3 "$here/broken.py"
 broken=ws://127.0.0.1:$port
 start old python3 "$here/broken.py" --tls-cert "$work/soon.pem" --tls-key "$work/soon.key"
 old=wss://127.0.0.1:$port
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 proxy=$(free_port)
 printf '%s\n' "Port $proxy" 'Listen 127.0.0.1' 'Timeout 600' > tinyproxy.conf
 tinyproxy -d -c tinyproxy.conf > tinyproxy.log 2>&1 &
@@ -227,7 +171,7 @@ ill="--patience 2 --timeout 60 --limit-cap 64K"
 
 # Control-C while it waits for the first pong.
 : > "$work/broken.errors"
-"$HOLDFAST" doctor --json "$broken/mute" --patience 60 --timeout 100 > "$work/report" 2> "$work/why" &
+"$HOLDFAST" doctor --json "$broken/mute" --patience 60 --timeout 100 > "$work/report" 2> "$work/output" &
 examiner=$!
 started+=("$examiner")
 for _ in {1..600}; do
@@ -239,7 +183,6 @@ kill -INT "$examiner"
 status=0
 wait "$examiner" || status=$?
 if [ "$status" = 130 ] && python3 "$here/judge.py" "$work/report" "report['isPartial'] and not report['isHealthy'] and found['network.resolved'] and found['upgrade.opened']" \
-    > "$work/why" 2>&1; then report 0 'Control-C prints what was found'; else report 1 "Control-C prints what was found (status $status)"; fi
+    > "$work/output" 2>&1; then report 0 'Control-C prints what was found'; else report 1 "Control-C prints what was found (status $status)"; fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -6,27 +6,14 @@
 # HOLDFAST and HOLDFAST_BIN name the tool and the program with our peer's commands; without them the release builds are made first.
 # Each server says by which HTTP a WebSocket came, and is believed only if it says so.
 set -euo pipefail
-# shellcheck source=../../scripts/setup.sh
-source "$(dirname "$0")/../../scripts/setup.sh"
+# shellcheck source=../tool.sh
+source "$(dirname "$0")/../tool.sh"
 need_apt haproxy chromium openssl python3
 need_python
 HOLDFAST=$(swift_program HOLDFAST holdfast)
 PEER=$(swift_program HOLDFAST_BIN HoldfastPeer)
-unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY
 
-work=$(mktemp -d)
 export TMPDIR=$work
-started=()
-passed=0
-failed=0
-stop_all() {
-    local pid
-    for pid in "${started[@]}"; do kill "$pid" 2> /dev/null || true; done
-    for pid in "${started[@]}"; do wait "$pid" 2> /dev/null || true; done
-}
-trap 'stop_all; rm -rf "$work"' EXIT
-
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
 # start NAME PORT COMMAND…: starts a server in the background and waits until it takes connections; its words go to $work/NAME.log.
 start() {
@@ -57,17 +44,6 @@ echo_server() {
         sleep 0.05
     done
     die "our peer does not start: $(tail -n 1 "$log")"
-}
-
-report() {
-    if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
-        echo "ok $2"
-    else
-        failed=$((failed + 1))
-        echo "not ok $2"
-        sed 's/^/    /' "$work/output"
-    fi
 }
 
 # opened NAME: how many WebSockets a server has opened over HTTP/2, and how many over HTTP/1.
@@ -180,5 +156,4 @@ status=1
 if grep -qx 'from a page 1000' "$work/output" && [ "${after% *}" -gt "${before% *}" ]; then status=0; fi
 report $status 'Chromium: a page and its WebSocket on one HTTP/2 connection'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -6,41 +6,13 @@
 #
 # HOLDFAST names the tool; without it the release build is made first.
 set -euo pipefail
-# shellcheck source=../../scripts/setup.sh
-source "$(dirname "$0")/../../scripts/setup.sh"
+# shellcheck source=../tool.sh
+source "$(dirname "$0")/../tool.sh"
 need_tls
 HOLDFAST=$(swift_program HOLDFAST holdfast)
 here=$ROOT/Interop
 shows_texts=${1:-}
-unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY HOLDFAST_PASSPHRASE HOLDFAST_BEARER
 export NO_COLOR=1
-
-work=$(mktemp -d)
-started=()
-passed=0
-failed=0
-stop_all() {
-    local pid
-    for pid in "${started[@]}"; do kill "$pid" 2> /dev/null || true; done
-    for pid in "${started[@]}"; do wait "$pid" 2> /dev/null || true; done
-}
-trap 'stop_all; rm -rf "$work"' EXIT
-
-# start COMMAND…: starts a server in the background, waits for its line `listening PORT`, sets $port.
-start() {
-    local log
-    log=$(mktemp "$work/server.XXXXXX")
-    "$@" > "$log" 2> "$log.errors" &
-    local pid=$!
-    started+=("$pid")
-    for _ in {1..600}; do
-        port=$(sed -n 's/^listening //p' "$log")
-        if [ -n "$port" ] && (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then return 0; fi
-        kill -0 "$pid" 2> /dev/null || break
-        sleep 0.05
-    done
-    die "$1 does not start: $(tail -n 1 "$log.errors")"
-}
 
 # free_ports COUNT: as many, all different.
 free_ports() {
@@ -49,17 +21,6 @@ import socket, sys
 sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
 for each in sockets: each.bind(("127.0.0.1", 0))
 print(*(each.getsockname()[1] for each in sockets))' "$1"
-}
-
-report() {
-    if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
-        echo "ok $2"
-    else
-        failed=$((failed + 1))
-        echo "not ok $2"
-    fi
-    if [ "$1" != 0 ] || [ -n "$shows_texts" ]; then sed 's/^/    /' "$work/output"; fi
 }
 
 # tool COMMAND URL OPTION…: leaves $work/output and $status behind.
@@ -113,7 +74,7 @@ key_pin() {
 # --- nginx: one process, a port for each case, and behind all of them the same echo
 declare -A at
 read -ra free <<< "$(free_ports 13)"
-start "$PYTHON" "$here/peers/python.py" echo-server
+start python "$PYTHON" "$here/peers/python.py" echo-server
 upstream=$port
 access=$work/access.log
 
@@ -143,7 +104,7 @@ server() {
     for kind in other self; do server $kind $kind $kind; done
     echo '}'
 } > "$work/nginx.conf"
-start bash -c "echo listening ${at[self]}; PATH=\$PATH:/usr/sbin exec nginx -p '$work' -c '$work/nginx.conf' -e stderr"
+start nginx bash -c "echo listening ${at[self]}; PATH=\$PATH:/usr/sbin exec nginx -p '$work' -c '$work/nginx.conf' -e stderr"
 
 # to CASE [HOST]: its URL.
 to() { echo "wss://${2:-localhost}:${at[$1]}/"; }
@@ -210,7 +171,7 @@ for version in 1.2 1.3; do
     fails "nginx, TLS $version, a client certificate of another authority" 3 '400 Bad Request' 'look whether TLSOptions.identity is what it accepts' \
         -- "$url" "${ca[@]}" "${strange[@]}"
 
-    start "$PYTHON" "$here/peers/python.py" echo-server --tls-cert "$files/ecdsa-chain.pem" --tls-key "$files/ecdsa.key" \
+    start guarded "$PYTHON" "$here/peers/python.py" echo-server --tls-cert "$files/ecdsa-chain.pem" --tls-key "$files/ecdsa.key" \
         --tls-client-ca "$files/root.pem" --tls-version "$version"
     url=wss://localhost:$port/
     opens "Python, TLS $version, a client certificate" "$url" "${ca[@]}" "${mine[@]}"
@@ -226,7 +187,7 @@ for version in 1.2 1.3; do
         -- "$url" "${ca[@]}" "${strange[@]}"
 
     port=$(free_ports 1)
-    start bash -c "echo listening $port; exec openssl s_server -quiet -www -accept 127.0.0.1:$port -tls${version/./_} -Verify 2 \
+    start openssl bash -c "echo listening $port; exec openssl s_server -quiet -www -accept 127.0.0.1:$port -tls${version/./_} -Verify 2 \
         -verify_return_error -CAfile '$files/root.pem' -cert '$files/ecdsa.pem' -cert_chain '$files/between.pem' -key '$files/ecdsa.key'"
     # With TLS 1.3 we have sent the request by then, and a reset may overtake the alert: then it is a lost connection (2).
     refusal='5' advice='ask its operator which authority must have issued it'
@@ -243,13 +204,12 @@ fails 'the key of another certificate' 64 'does the key belong to the client cer
 
 # --- Another TLS
 port=$(free_ports 1)
-start bash -c "echo listening $port; exec websocketd --address=127.0.0.1 --port=$port --ssl --sslcert='$files/ecdsa-chain.pem' \
+start websocketd bash -c "echo listening $port; exec websocketd --address=127.0.0.1 --port=$port --ssl --sslcert='$files/ecdsa-chain.pem' \
     --sslkey='$files/ecdsa.key' --loglevel=error cat"
 opens 'websocketd, the TLS of Go' "wss://localhost:$port/" "${ca[@]}" --pin "${pins[1]}" --tls-min 1.3 --no-compression
 fails 'websocketd, none of the pins' 5 'none of the pins for localhost' -- "wss://localhost:$port/" "${ca[@]}" --pin "$nobody"
 port=$(free_ports 1)
-start bash -c "echo listening $port; exec websocketd --address=127.0.0.1 --port=$port --loglevel=error cat"
+start websocketd bash -c "echo listening $port; exec websocketd --address=127.0.0.1 --port=$port --loglevel=error cat"
 fails 'websocketd has no TLS, and answers' 5 'what the server sends is not TLS' 'use ws:' -- "wss://localhost:$port/" "${ca[@]}"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -8,14 +8,17 @@ extension SystemLink {
 
     /// Gives the system what waits, as soon as it has taken what it got before; then the close frame.
     func pump() {
-        while inFlight == 0, !isOver {
+        var isDrained = inFlight == 0
+        if isDrained, !isOver {
             let entries = ports.outbound.take(upTo: Self.batchSize)
-            guard !entries.isEmpty else { break }
             for entry in entries { send(entry) }
             tellMarks()
+            isDrained = entries.isEmpty
+            // One batch a turn: pieces that are only gathered must not hold back what else has happened.
+            if !isDrained, inFlight == 0 { post.yield(.work) }
         }
         // What is given up waits for nothing.
-        if let frame = closeFrame, inFlight == 0 || isDiscarding {
+        if let frame = closeFrame, isDrained || isDiscarding {
             closeFrame = nil
             socket.close(code: Int(frame.code?.rawValue ?? CloseCode.noStatus.rawValue), reason: Array(frame.reason.utf8))
         }
@@ -48,13 +51,13 @@ extension SystemLink {
 
     /// The system takes whole messages only.
     private func gather(_ chunk: MessageChunk) {
-        var message = gathered ?? (chunk.kind, [])
-        message.bytes += chunk.bytes
-        gathered = chunk.isLast ? nil : message
-        guard message.bytes.count <= settings.messageLimit else {
+        if gathered == nil { gathered = (chunk.kind, []) }
+        // In place: a copy of what was gathered for each piece would cost more with each.
+        gathered?.bytes += chunk.bytes
+        guard let count = gathered?.bytes.count, count <= settings.messageLimit else {
             return giveUp(TransportError(.tooLarge, "over URLSession a message in pieces has at most \(settings.messageLimit) bytes"))
         }
-        guard chunk.isLast else { return }
+        guard chunk.isLast, let message = gathered.take() else { return }
         guard message.kind == .text else { return send(.binary(message.bytes)) }
         let text = String(decoding: message.bytes, as: UTF8.self)
         // The system takes no bytes for a text, and mended ones would be another message.

@@ -16,6 +16,8 @@ package struct ClientOptions: Sendable {
     package var tls = TLSOptions()
     /// Who opens the TCP connection for us; nil: nobody.
     package var proxy: Proxy?
+    /// Who opens it where a redirect leads; nil: the same.
+    package var proxyAfterRedirect: (@Sendable (WebSocketURL) throws(TransportError) -> Proxy?)?
     /// How a proxy is checked that speaks TLS.
     package var proxyTLS = TLSOptions()
     /// Whether, and how far, redirects are followed.

@@ -13,7 +13,7 @@ extension NIOConnector {
             } catch {
                 if error.code == .refused, let response = error.response { options.keepCookies(of: response) }
                 guard let redirect = try options.redirect(after: error, followed: followed) else { throw error }
-                options.follow(redirect)
+                try options.follow(redirect)
                 followed += 1
             }
         }
@@ -35,9 +35,11 @@ extension ClientOptions {
         }
     }
 
-    fileprivate mutating func follow(_ redirect: Redirect) {
+    fileprivate mutating func follow(_ redirect: Redirect) throws(TransportError) {
         if redirect.leavesOrigin { tls.leaveOrigin(staysOnHost: redirect.url.host == url.host) }
         url = redirect.url
+        // Another host may be reached directly, or not at all, and wss may have a proxy of its own.
+        if let proxyAfterRedirect { proxy = try proxyAfterRedirect(url) }
         guard redirect.leavesOrigin else { return }
         // Which field is a credential is the app's secret, so only what is known to be none goes along.
         headers = headers.keeping(Self.publicFields)

@@ -17,6 +17,8 @@ extension WebSocketConfiguration {
     /// The defaults, with these changes.
     static func with(_ configure: (inout WebSocketConfiguration) -> Void) -> WebSocketConfiguration {
         var configuration = WebSocketConfiguration()
+        // A busy machine needs more than the ten seconds of an app.
+        (configuration.timeouts.connect, configuration.timeouts.handshake) = (.seconds(60), .seconds(60))
         configure(&configuration)
         return configuration
     }

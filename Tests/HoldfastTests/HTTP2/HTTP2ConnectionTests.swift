@@ -222,6 +222,27 @@ extension SocketTests {
             }
         }
 
+        @Test func `whoever waits for the connection of another does so as long as it may itself`() async throws {
+            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            try await withScriptedServer { peer in
+                _ = try await peer.read(HTTP2Wire.preface)
+                begin.yield()
+                _ = await peer.readToEnd()
+            } client: { url in
+                let patient = WebSocketConfiguration.with { ($0.httpVersion, $0.timeouts.handshake) = (.http2, .seconds(3600)) }
+                let first = Task { try await WebSocketConnection.connect(to: url, configuration: patient) }
+                for await _ in begun { break }
+                var hasty = configuration
+                (hasty.timeouts.connect, hasty.timeouts.handshake) = (.milliseconds(50), .milliseconds(50))
+                let error = await #expect(throws: WebSocketError.self) {
+                    try await WebSocketConnection.connect(to: url, configuration: hasty)
+                }
+                #expect(error?.code == .timedOut)
+                first.cancel()
+                #expect(await #expect(throws: WebSocketError.self) { try await first.value }?.code == .cancelled)
+            }
+        }
+
         @Test func `a server that speaks HTTP 1 only is an error, not a wait`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let error = await #expect(throws: WebSocketError.self) { try await connect(server) }

@@ -1,6 +1,8 @@
 import Foundation
 import Holdfast
 import HoldfastServer
+import NIOCore
+import NIOSSL
 import ScriptedPeers
 import Testing
 
@@ -65,6 +67,34 @@ extension SocketTests {
                 }
                 let error = await #expect(throws: WebSocketError.self) { try await connect(server, .http2) }
                 #expect(error?.description.contains("opens no WebSockets over HTTP/2") == true)
+            }
+        }
+
+        @Test func `one that is given up while HTTP 1 was chosen leaves no connection behind`() async throws {
+            let identity = try certificates.get().identity(nil)
+            var tls = TLSConfiguration.makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificate).map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.key, format: .pem)))
+            tls.applicationProtocols = ["http/1.1"]
+            let context = try NIOSSLContext(configuration: tls)
+            let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+            try await withScriptedServer { channel in
+                try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+            } _: { peer in
+                _ = try await peer.readRequest()
+                ask.yield()
+                // Ends when the client has gone.
+                _ = await peer.readToEnd()
+            } client: { url in
+                var configuration = try client(.automatic)
+                configuration.timeouts.handshake = .seconds(3600)
+                let attempt = Task { [configuration] in
+                    try await WebSocketConnection.connect(
+                        to: "wss://localhost:\(WebSocketURL(url).port)/", configuration: configuration)
+                }
+                for await _ in asked { break }
+                attempt.cancel()
+                #expect(await #expect(throws: WebSocketError.self) { try await attempt.value }?.code == .cancelled)
             }
         }
 

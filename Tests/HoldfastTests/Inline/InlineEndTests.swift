@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastServer
+import NIOCore
 import ScriptedPeers
 import Testing
 
@@ -251,11 +252,8 @@ private struct HardPeer {
             let stream = SOCK_STREAM
         #endif
         descriptor = socket(AF_INET, stream, 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        (address.sin_port, address.sin_addr.s_addr) = (UInt16(port).bigEndian, UInt32(0x7F00_0001).bigEndian)
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        let result = try SocketAddress(ipAddress: "127.0.0.1", port: port).withSockAddr { [descriptor] address, size in
+            connect(descriptor, address, socklen_t(size))
         }
         guard result == 0 else { throw ScriptedPeer.Ended() }
     }

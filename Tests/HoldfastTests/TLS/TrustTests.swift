@@ -324,6 +324,18 @@ extension SocketTests {
             #expect(peer.seen.withLockedValue { $0.serverName } == "another.example")
         }
 
+        @Test func `whoever is looked at unverified is not shown the client certificate`() async throws {
+            let peer = TrustPeer(certificates: try files, wantsClientCertificate: true, applicationProtocols: ["acme"])
+            let identity = ClientIdentity.pem(
+                certificates: .file(try files.path("client.pem")), privateKey: .file(try files.path("client.key")))
+            try await peer.run { port in
+                let options = try rooted { ($0.identity, $0.applicationProtocols) = (identity, ["acme"]) }
+                _ = try await ServerChain.of(WebSocketURL("wss://localhost:\(port)/"), tls: options, isUnverified: true)
+            }
+            // Without a certificate the server finishes no handshake.
+            #expect(peer.seen.withLockedValue { $0.applicationProtocol } == nil)
+        }
+
         @Test(arguments: [(["http/1.1"], "http/1.1"), (["acme", "http/1.1"], "acme"), ([], nil)] as [([String], String?)])
         func `the protocols given are offered, in their order`(offered: [String], agreed: String?) async throws {
             let peer = TrustPeer(certificates: try files, applicationProtocols: ["acme", "http/1.1"])

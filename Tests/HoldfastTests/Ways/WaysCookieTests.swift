@@ -40,7 +40,7 @@ import WebSocketApple
 
     @Test func `nothing is kept without a store, and nothing shared between two`() async throws {
         try await Self.server.withRunning { server in
-            for _ in 0..<2 { try await expect("none", at: server.url(), WebSocketConfiguration()) }
+            for _ in 0..<2 { try await expect("none", at: server.url(), .with { _ in }) }
             for _ in 0..<2 { try await expect("none", at: server.url(), .with { $0.cookies = CookieStore() }) }
             let shared = CookieStore()
             try await expect("none", at: server.url(), .with { $0.cookies = shared })
@@ -110,7 +110,7 @@ import WebSocketApple
             try await peer.send("HTTP/1.1 407 No\r\nSet-Cookie: a=1\r\n\r\n")
         } client: { url in
             let (store, place) = (CookieStore(), try WebSocketURL(url))
-            var configuration = WebSocketConfiguration()
+            var configuration = WebSocketConfiguration.with { _ in }
             configuration.proxy = .through(try Proxy(.http, host: place.host, port: place.port))
             configuration.cookies = store
             let error = await #expect(throws: WebSocketError.self) {

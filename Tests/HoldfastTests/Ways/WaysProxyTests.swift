@@ -17,7 +17,7 @@ import Testing
     ) async throws {
         try await withScriptedServer(script) { url in
             let place = try WebSocketURL(url)
-            var configuration = WebSocketConfiguration()
+            var configuration = WebSocketConfiguration.with { _ in }
             configuration.proxy = .through(try Proxy("\(kind)://me:s3cr3t@\(place.host):\(place.port)"))
             configuration.timeouts.handshake = handshake
             let result: Result<WebSocketConnection, WebSocketError>
@@ -105,7 +105,7 @@ import Testing
             asked.withLockedValue { $0.append("\(request.method) \(request.target)") }
             try? await peer.send("HTTP/1.1 200 OK\r\n\r\n")
         } client: { url in
-            var configuration = WebSocketConfiguration()
+            var configuration = WebSocketConfiguration.with { _ in }
             configuration.proxy = .through(try Proxy(.https, host: "localhost", port: WebSocketURL(url).port))
             configuration.proxyTLS.trust = .file(certificates[keyPath: authority])
             error = await #expect(throws: WebSocketError.self) {

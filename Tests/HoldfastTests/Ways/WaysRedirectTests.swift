@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastServer
 import NIOConcurrencyHelpers
+import ScriptedPeers
 import Testing
 
 @Suite struct WaysRedirectTests {
@@ -84,6 +85,35 @@ import Testing
             #expect((error?.code, error?.httpStatus, error?.isRetryable) == (.refused, 307, false))
             #expect((error?.underlying as? RedirectProblem)?.code == .tooMany)
             #expect(visits.withLockedValue { $0 } == 4)
+        }
+    }
+
+    @Test func `where it leads to, another proxy may be meant, or none`() async throws {
+        try await Self.server { "" }.withRunning { other in
+            let url = other.url("/to")
+            try await Self.server { url }.withRunning { server in
+                let (here, there) = (try WebSocketURL(server.url()), try WebSocketURL(url))
+                var configuration = Self.configuration(RedirectPolicy())
+                configuration.proxy = .environment(
+                    ProxyEnvironment(["HTTP_PROXY": "127.0.0.1:1", "NO_PROXY": "\(here.host):\(here.port)"]))
+                let error = await #expect(throws: WebSocketError.self) {
+                    try await WebSocketConnection.connect(to: server.url("/from"), configuration: configuration)
+                }
+                #expect(error?.description.contains("could not connect to the proxy http://127.0.0.1:1") == true)
+                try await withScriptedServer { proxy in
+                    _ = try await proxy.readRequest()
+                    try await proxy.send("HTTP/1.1 200 OK\r\n\r\n")
+                    _ = try await proxy.readRequest()
+                    try await proxy.send("HTTP/1.1 307 Away\r\nLocation: \(url)\r\nContent-Length: 0\r\n\r\n")
+                } client: { proxy in
+                    configuration.proxy = .environment(
+                        ProxyEnvironment(
+                            ["HTTP_PROXY": String(proxy.dropFirst("ws://".count)), "NO_PROXY": "\(there.host):\(there.port)"]))
+                    try await WebSocketConnection.withConnection(to: "ws://127.0.0.1:9/from", configuration: configuration) {
+                        try await $0.expect(.text("/to - - - https://app chat"))
+                    }
+                }
+            }
         }
     }
 }

@@ -104,6 +104,10 @@ import WebSocketCore
         #expect(agreement.subprotocol == "chat" && agreement.deflate != nil && agreement.deflate == answer.deflate)
     }
 
+    @Test func `the protocol's name is the same in any case`() {
+        #expect(failure(with(":protocol", "WebSocket")) == nil)
+    }
+
     @Test func `plain requests are told apart, and other protocols are refused`() {
         #expect(failure(with(":method", "GET")) == .notAnUpgrade)
         #expect(failure(with(":protocol", nil)) == .notAnUpgrade)

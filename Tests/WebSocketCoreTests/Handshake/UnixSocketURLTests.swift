@@ -8,6 +8,7 @@ import WebSocketCore
             ("ws+unix:///run/app.sock:/a?token=x", "/run/app.sock", "/a?token=x", "ws+unix:/run/app.sock:/a?…"),
             ("WS+UNIX:/a%20b%3Ac%25:?q:r", "/a b:c%", "/?q:r", "ws+unix:/a%20b%3Ac%25:/?…"),
             ("wss+unix:/s:", "/s", "/", "wss+unix:/s:/"),
+            ("ws+unix:/a%3Fb?token=x:y", "/a?b", "/?token=x:y", "ws+unix:/a%3Fb:/?…"),
         ])
     func `the URL of a Unix domain socket is taken apart`(text: String, path: String, target: String, told: String) throws {
         let url = try WebSocketURL(text)

@@ -77,4 +77,13 @@ import WebSocketCore
         #expect(try environment.proxy(for: WebSocketURL("ws://h/")) == nil)
         #expect(try environment.proxy(for: WebSocketURL("wss://friend/")) == nil)
     }
+
+    @Test func `it describes itself without what the variables say`() {
+        let environment = ProxyEnvironment(["HTTPS_PROXY": "http://me:s3cr3t@h", "all_proxy": "socks5://me:s3cr3t@h"])
+        var text = "\(environment) \(String(reflecting: environment))"
+        dump(environment, to: &text)
+        #expect(!text.contains("s3cr3t"))
+        #expect("\(environment)" == "the proxies of HTTPS_PROXY, all_proxy")
+        #expect("\(ProxyEnvironment([:]))" == "no proxy of the environment")
+    }
 }

@@ -37,6 +37,7 @@ import WebSocketCore
             ("http://h i", .invalidCharacter), ("http://a%zz:b@h", .userInfo), ("http://a%00:b@h", .userInfo),
             ("http://a%3Ab:secret@h", .userInfo), ("socks5://a:@h", .userInfo), ("http://a:b%0Asecret@h", .userInfo),
             ("socks5://a:\(String(repeating: "secret", count: 43))@h", .userInfo),
+            ("me:secret://b@h", .unsupportedScheme), ("http://me:secret", .invalidPort), ("http://me:secret/", .invalidPort),
         ] as [(String, URLProblem.Code)])
     func `what is no proxy's URL is refused without a word of the login`(text: String, code: URLProblem.Code) {
         let problem = #expect(throws: URLProblem.self) { try Proxy(text) }

@@ -37,6 +37,9 @@ extension ClientOptions {
         handshakeTimeout = configuration.timeouts.handshake
         tls = configuration.tls
         (proxy, proxyTLS) = (try configuration.proxy.proxy(for: self.url), configuration.proxyTLS)
+        proxyAfterRedirect = { [choice = configuration.proxy] url throws(TransportError) in
+            do throws(WebSocketError) { return try choice.proxy(for: url) } catch { throw error.transport }
+        }
         (redirects, publicSubprotocols) = (configuration.redirects, configuration.publicSubprotocols ?? subprotocols)
         cookies = configuration.cookies
         connection = ConnectionSettings(

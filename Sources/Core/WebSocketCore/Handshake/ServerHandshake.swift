@@ -61,7 +61,10 @@ public struct ServerHandshake: Hashable, Sendable {
         guard request.method == "CONNECT", let name = request.tunnelProtocol else {
             throw HandshakeFailure(.notAnUpgrade, "the request is no CONNECT with a `:protocol`")
         }
-        guard name == "websocket" else { throw HandshakeFailure(.unsupportedProtocol, "\(quoted(name)) instead of websocket") }
+        // Case does not matter (RFC 9110 §7.8): a gateway passes on what its client wrote into Upgrade.
+        guard HeaderSyntax.lowercased(name[...]) == "websocket" else {
+            throw HandshakeFailure(.unsupportedProtocol, "\(quoted(name)) instead of websocket")
+        }
         guard request.headers.values("Host").count == 1 else { throw HandshakeFailure(.invalidRequest, "there must be one :authority") }
     }
 

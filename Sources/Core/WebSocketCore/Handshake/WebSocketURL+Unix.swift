@@ -16,13 +16,15 @@ extension WebSocketURL {
             throw URLProblem(.fragment, "a WebSocket URL has no fragment; write %23 for a # in the path")
         }
         let place = place.hasPrefix("///") ? place.dropFirst(2) : place
-        let encoded = place.prefix { $0 != ":" }
+        // A query may follow at once; a ? of the path is written %3F.
+        let encoded = place.prefix { $0 != ":" && $0 != "?" }
         guard encoded.hasPrefix("/"), !encoded.hasPrefix("//"), let path = PercentEncoding.decode(encoded) else {
             throw URLProblem(.invalidHost, "after ws+unix: comes the absolute path of a socket, as in ws+unix:/run/app.sock:/path")
         }
         // What all systems take: 104 bytes on Apple's, 108 on Linux, the last of them 0.
         guard path.utf8.count < 104 else { throw URLProblem(.invalidHost, "the path of a Unix domain socket has at most 103 bytes") }
-        let tail = place[encoded.endIndex...].dropFirst()
+        let rest = place[encoded.endIndex...]
+        let tail = rest.hasPrefix(":") ? rest.dropFirst() : rest
         return (path, tail.hasPrefix("/") ? String(tail) : "/" + tail)
     }
 

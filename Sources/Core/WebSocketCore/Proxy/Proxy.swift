@@ -57,14 +57,23 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomReflecta
         case "http": (kind, standardPort) = (.http, 80)
         case "https": (kind, standardPort) = (.https, 443)
         case "socks5", "socks5h", "socks": (kind, standardPort) = (.socks5, 1080)
-        default: throw URLProblem(.unsupportedScheme, "\(quoted(scheme)) is no kind of proxy; use http:, https: or socks5:")
+        default:
+            // After a colon, what stands before the `://` may be part of a password.
+            let what = scheme.contains(":") ? "this" : quoted(scheme)
+            throw URLProblem(.unsupportedScheme, "\(what) is no kind of proxy; use http:, https: or socks5:")
         }
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         login = try Self.login(&rest)
         guard !rest.contains(where: { "/?#".contains($0) }) else {
             throw URLProblem(.invalidHost, "a proxy has no path: write it as in http://proxy.example.com:3128")
         }
-        (host, port) = try WebSocketURL.hostAndPort(rest, defaultPort: standardPort)
+        do throws(URLProblem) {
+            (host, port) = try WebSocketURL.hostAndPort(rest, defaultPort: standardPort)
+        } catch {
+            guard error.code == .invalidPort else { throw error }
+            // In its words stands what may be a password.
+            throw URLProblem(.invalidPort, "the proxy's port is not a number in 1...65535; a name and a password end with an @")
+        }
         try login?.check(for: kind)
     }
 

@@ -9,7 +9,7 @@
 ///   names that end in `.example.com`; `.example.com` for the latter only; an address, `10.0.0.0/8`, `fd00::/8`; each but the `*` and the
 ///   networks with `:port`, if it is meant for that port alone.
 /// - A Unix domain socket is always reached directly. Names are never resolved to compare them.
-public struct ProxyEnvironment: Hashable, Sendable {
+public struct ProxyEnvironment: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     private let http: Variable?
     private let https: Variable?
     private let all: Variable?
@@ -43,6 +43,15 @@ public struct ProxyEnvironment: Hashable, Sendable {
             throw URLProblem(error.code, "\(variable.name): \(error.description)")
         }
     }
+
+    /// The variables that name a proxy, without what they say: that may be a password.
+    public var description: String {
+        let names = [http, https, all].compactMap { $0?.name }
+        return names.isEmpty ? "no proxy of the environment" : "the proxies of \(names.joined(separator: ", "))"
+    }
+
+    /// The description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["variables": description]) }
 
     private func isException(_ url: WebSocketURL) -> Bool {
         let address = IPAddress(url.host)

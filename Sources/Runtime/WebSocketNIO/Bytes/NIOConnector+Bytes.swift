@@ -11,33 +11,10 @@ extension NIOConnector {
     package static func bytes(
         _ options: ClientOptions, isUnverified: Bool = false, on group: MultiThreadedEventLoopGroup = .singleton
     ) async throws(TransportError) -> ByteLink {
-        let (url, loop) = (options.url, group.next())
-        if !url.isSecure { try options.tls.checkPlain(host: url.host) }
-        let tls = url.isSecure ? try ClientTLS(options.tls, host: url.host, place: "\(url)", isInspection: isUnverified) : nil
-        let stage = try options.proxy.map { proxy throws(TransportError) in try ProxyStage(proxy, options) }
+        let loop = group.next()
+        if !options.url.isSecure { try options.tls.checkPlain(host: options.url.host) }
         let opened = loop.makePromise(of: ByteLink.self)
-        open(options, on: loop) { channel in
-            channel.eventLoop.makeCompletedFuture {
-                try stage?.add(to: channel.pipeline.syncOperations) { opened.fail($0) }
-                try tls?.install(on: channel.pipeline.syncOperations)
-                try channel.pipeline.syncOperations.addHandler(ByteLinkHandler(options, opened: opened))
-            }
-        }
-        .whenComplete { result in
-            switch result {
-            // The attempt may have been given up meanwhile: then nobody waits for this channel.
-            case .success(let channel): opened.futureResult.whenFailure { _ in channel.close(promise: nil) }
-            case .failure(let error): opened.fail(stage?.failure(connecting: error) ?? TransportError(connecting: error, to: url))
-            }
-        }
-        do {
-            return try await withTaskCancellationHandler {
-                try await opened.futureResult.get()
-            } onCancel: {
-                opened.fail(TransportError(.cancelled, "connecting to \(url) was cancelled"))
-            }
-        } catch {
-            throw error as? TransportError ?? TransportError(.lost, "\(error)", underlying: error)
-        }
+        try open(options, on: loop, isInspection: isUnverified, for: opened) { ByteLinkHandler(options, opened: opened) }
+        return try await result(of: opened.futureResult, else: options) { opened.fail($0) }
     }
 }

@@ -76,7 +76,9 @@ final class HTTP2ClientHandshakeHandler: ChannelInboundHandler, RemovableChannel
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if refusal != nil { endRefusal(context) }
         guard let reset = error as? HTTP2StreamEnd else { return end(context, with: TransportError(handshaking: error, with: options.url)) }
-        end(context, with: TransportError(.lost, "\(options.url) did not take the request: \(reset)", underlying: reset))
+        // A server that wants HTTP/1.1 would say the same again.
+        let code = reset.wantsHTTP1 ? TransportError.Code.invalidHandshake : .lost
+        end(context, with: TransportError(code, "\(options.url) did not take the request: \(reset)", underlying: reset))
     }
 
     private func endRefusal(_ context: ChannelHandlerContext) {

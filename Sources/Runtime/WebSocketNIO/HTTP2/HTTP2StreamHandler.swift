@@ -118,7 +118,9 @@ struct HTTP2StreamEnd: Error, CustomStringConvertible {
     }
 
     /// The peer has done nothing with the request, so that it may be sent anew (RFC 9113 §8.7).
-    var isUnprocessed: Bool { code == .refusedStream }
+    ///
+    /// A stream that a GOAWAY does not name ends as cancelled, which opens no WebSocket either.
+    var isUnprocessed: Bool { code == .refusedStream || code == .cancel }
 
     /// The server wants to be asked by HTTP/1.1.
     var wantsHTTP1: Bool { code == .http11Required }

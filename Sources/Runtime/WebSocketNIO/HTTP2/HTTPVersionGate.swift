@@ -89,6 +89,8 @@ final class HTTPVersionGate: ChannelInboundHandler, RemovableChannelHandler {
     private func speakHTTP1(_ context: ChannelHandlerContext) throws {
         try context.pipeline.syncOperations.addHandler(
             ClientHandshakeHandler(handshake, options: options, opened: opened), position: .after(self))
+        // From here on only the WebSocket's own result tells that it was given up.
+        opened.futureResult.whenFailure { [channel = context.channel] _ in channel.close(promise: nil) }
         context.fireChannelActive()
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
         dialed.succeed(.http1)

@@ -101,7 +101,9 @@ package final class HTTPVersionHandler: ChannelInboundHandler, RemovableChannelH
             streamConfiguration: .init(window: options.connection.http2Window)
         ) { [http2, arrivals, onOpen] stream in
             stream.eventLoop.makeCompletedFuture {
-                guard let options = http2.welcome(stream) else { throw ChannelError.operationUnsupported }
+                guard let options = http2.welcome(stream) else {
+                    return try stream.pipeline.syncOperations.addHandler(HTTP2RefusalHandler())
+                }
                 connection.began(stream)
                 try stream.syncOptions?.setOption(.autoRead, value: false)
                 let bytes = HTTP2StreamHandler(isTunnel: false)

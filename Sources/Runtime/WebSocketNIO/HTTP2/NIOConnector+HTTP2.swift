@@ -26,7 +26,7 @@ extension NIOConnector {
             do throws(TransportError) {
                 switch HTTP2Pool.shared.way(to: place, mayFallBack: mayFallBack, on: loop) {
                 case .http1: return try await connect(options.onHTTP1, on: group)
-                case .wait(let dial): try await result(of: dial, else: options)
+                case .wait(let dial): try await wait(for: dial, options)
                 case .link(let link):
                     return try await openStream(of: link, handshake, options, loop.makePromise())
                 case .dial(let dial):
@@ -54,7 +54,9 @@ extension NIOConnector {
         opened.futureResult.whenFailure { dialed.fail($0) }
         dialed.futureResult.whenFailure { opened.fail($0) }
         do throws(TransportError) {
-            try begin(place, handshake, options, dialed, opened, on: group)
+            try open(options, on: group, for: dialed) {
+                HTTPVersionGate(handshake, options, place, dialed: dialed, opened: opened)
+            }
             let outcome = try await result(of: dialed.futureResult, else: options) { dialed.fail($0) }
             if case .http1 = outcome { HTTP2Pool.shared.fallBack(at: place) }
             HTTP2Pool.shared.endDial(to: place, dial)
@@ -73,31 +75,16 @@ extension NIOConnector {
         }
     }
 
-    private static func begin(
-        _ place: HTTP2Place, _ handshake: ClientHandshake, _ options: ClientOptions, _ dialed: EventLoopPromise<Dialed>,
-        _ opened: EventLoopPromise<WebSocketChannel>, on group: any EventLoopGroup
-    ) throws(TransportError) {
-        let tls = options.url.isSecure ? try ClientTLS(options.tls, host: options.url.host, place: "\(options.url)") : nil
-        let stage = try options.proxy.map { proxy throws(TransportError) in try ProxyStage(proxy, options) }
-        open(options, on: group) { channel in
-            channel.eventLoop.makeCompletedFuture {
-                let pipeline = channel.pipeline.syncOperations
-                try stage?.add(to: pipeline) { opened.fail($0) }
-                try tls?.install(on: pipeline)
-                try pipeline.addHandler(HTTPVersionGate(handshake, options, place, dialed: dialed, opened: opened))
-            }
-        }
-        .whenComplete { result in
-            switch result {
-            case .success(let channel): dialed.futureResult.whenFailure { _ in channel.close(promise: nil) }
-            case .failure(let error): dialed.fail(stage?.failure(connecting: error) ?? TransportError(connecting: error, to: options.url))
-            }
-        }
-    }
-
     private static func openStream(
         of link: HTTP2Link, _ handshake: ClientHandshake, _ options: ClientOptions, _ opened: EventLoopPromise<WebSocketChannel>
     ) async throws(TransportError) -> WebSocketChannel {
+        // Others use the connection: whoever is gone already has nothing to say there.
+        guard !Task.isCancelled else {
+            HTTP2Pool.shared.leave(link)
+            let error = TransportError(cancelledAt: options.url)
+            opened.fail(error)
+            throw error
+        }
         link.open(handshake, options, opened)
         do throws(TransportError) {
             let socket = try await result(of: opened.futureResult, else: options) { opened.fail($0) }
@@ -110,24 +97,17 @@ extension NIOConnector {
         }
     }
 
-    /// Waits for a result; when the task is cancelled, that is the result.
-    private static func result<Value: Sendable>(
-        of future: EventLoopFuture<Value>, else options: ClientOptions, onCancel: (@Sendable (TransportError) -> Void)? = nil
-    ) async throws(TransportError) -> Value {
-        // What others wait for as well is not ours to cancel.
-        let own = future.eventLoop.makePromise(of: Value.self)
-        future.cascade(to: own)
-        do {
-            return try await withTaskCancellationHandler {
-                try await own.futureResult.get()
-            } onCancel: {
-                let error = TransportError(.cancelled, "connecting to \(options.url) was cancelled")
-                onCancel?(error)
-                own.fail(error)
-            }
-        } catch {
-            throw error as? TransportError ?? TransportError(.lost, "\(error)", underlying: error)
+    /// Waits until somebody else's connection stands, as long as one of our own may take at most: theirs may have other limits.
+    private static func wait(for dial: EventLoopFuture<Void>, _ options: ClientOptions) async throws(TransportError) {
+        // The proxy, TLS and the settings have the time of a handshake each.
+        let (url, limit) = (options.url, options.connectTimeout + options.handshakeTimeout * 3)
+        let inTime = dial.eventLoop.makePromise(of: Void.self)
+        let alarm = dial.eventLoop.scheduleTask(in: TimeAmount(limit)) {
+            inTime.fail(TransportError(.timedOut, "the HTTP/2 connection that \(url) was to share did not stand within \(limit)"))
         }
+        dial.cascade(to: inTime)
+        defer { alarm.cancel() }
+        try await result(of: inTime.futureResult, else: options)
     }
 }
 

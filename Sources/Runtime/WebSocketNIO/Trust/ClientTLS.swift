@@ -25,7 +25,8 @@ struct ClientTLS: Sendable {
         for root in options.additionalRoots {
             configuration.additionalTrustRoots.append(.certificates(try root.certificates(of: "the additional roots")))
         }
-        try options.identity?.apply(to: &configuration)
+        // Whoever is only looked at may be anybody, and learns nothing of who looks.
+        if !isInspection { try options.identity?.apply(to: &configuration) }
         configuration.minimumTLSVersion = options.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
         // RFC 9112 over TLS: a server that also speaks HTTP/2 must not choose it unasked.
         configuration.applicationProtocols = options.applicationProtocols

@@ -12,31 +12,9 @@ extension NIOConnector {
         guard options.url.isSecure else {
             throw TransportError(.invalidConfiguration, "\(options.url) has no certificates: only wss: has")
         }
-        let tls = try ClientTLS(options.tls, host: options.url.host, place: "\(options.url)", isInspection: isUnverified)
-        let stage = try options.proxy.map { proxy throws(TransportError) in try ProxyStage(proxy, options) }
         let found = group.next().makePromise(of: [ServerCertificate].self)
-        open(options, on: group) { channel in
-            channel.eventLoop.makeCompletedFuture {
-                try stage?.add(to: channel.pipeline.syncOperations) { found.fail($0) }
-                try tls.install(on: channel.pipeline.syncOperations)
-                try channel.pipeline.syncOperations.addHandler(ChainCatcher(options, found: found))
-            }
-        }
-        .whenComplete { result in
-            switch result {
-            case .success(let channel): found.futureResult.whenComplete { _ in channel.close(promise: nil) }
-            case .failure(let error): found.fail(stage?.failure(connecting: error) ?? TransportError(connecting: error, to: options.url))
-            }
-        }
-        do {
-            return try await withTaskCancellationHandler {
-                try await found.futureResult.get()
-            } onCancel: {
-                found.fail(TransportError(.cancelled, "looking at \(options.url) was cancelled"))
-            }
-        } catch {
-            throw error as? TransportError ?? TransportError(.lost, "\(error)", underlying: error)
-        }
+        try open(options, on: group, isInspection: isUnverified, for: found) { ChainCatcher(options, found: found) }
+        return try await result(of: found.futureResult, else: options) { found.fail($0) }
     }
 }
 
@@ -62,8 +40,10 @@ private final class ChainCatcher: ChannelInboundHandler {
     func channelReadComplete(context: ChannelHandlerContext) { context.read() }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let event = event as? TrustGate.Passed { found.succeed(event.chain) }
         context.fireUserInboundEventTriggered(event)
+        guard let event = event as? TrustGate.Passed else { return }
+        found.succeed(event.chain)
+        context.close(promise: nil)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { found.fail(TransportError(handshaking: error, with: options.url)) }
