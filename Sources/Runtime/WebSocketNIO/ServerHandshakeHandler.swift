@@ -102,13 +102,7 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     private typealias PlainResponse = ServerOptions.PlainResponse
 
     private func take(_ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
-        let handshake: ServerHandshake?
-        do throws(HandshakeFailure) {
-            handshake = try ServerHandshake(request)
-        } catch {
-            guard error.kind == .notAnUpgrade else { throw error }
-            handshake = nil
-        }
+        let handshake = try ServerOptions.handshake(of: request)
         guard let handshake, options.decide == nil else { return ask(about: request, handshake, context) }
         try accept(handshake, subprotocol: nil, headers: [:], context)
     }
@@ -119,12 +113,7 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         // SAFETY: cancelled when the channel ends, which the deadline ensures.
         phase = .asking(
             Task { [options] in
-                let decision: ServerOptions.Decision =
-                    if let handshake, let decide = options.decide {
-                        await decide(handshake, peer)
-                    } else {
-                        .answer(await options.answer(request))
-                    }
+                let decision = await options.decision(on: request, handshake, from: peer)
                 loop.execute { this.value.0.decided(decision, request, handshake, this.value.1) }
             })
     }
@@ -183,12 +172,12 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     private func answer(_ response: PlainResponse, to request: RequestHead?, _ context: ChannelHandlerContext) {
         phase = .answered
         early = ByteBuffer()
-        var head = response.head
-        let isBodiless = head.status == 204  // RFC 9110 §8.6: no Content-Length either.
-        head.headers["Content-Length"] = isBodiless ? nil : "\(response.body.count)"
+        var head = response.sizedHead
         head.headers["Connection"] = head.headers["Upgrade"] == nil ? "close" : "Upgrade, close"
         var bytes = Self.internalError
-        if let encoded = try? head.encoded() { bytes = request?.method == "HEAD" || isBodiless ? encoded : encoded + response.body }
+        if let encoded = try? head.encoded() {
+            bytes = request?.method == "HEAD" || response.isBodiless ? encoded : encoded + response.body
+        }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
         // Closing at once with unread input would reset TCP and could destroy the answer on its way.
         let closed = context.eventLoop.makePromise(of: Void.self)
@@ -204,11 +193,4 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     }
 
     private static let internalError = Array("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
-}
-
-extension ServerOptions.PlainResponse {
-    init(refusing failure: HandshakeFailure) {
-        self.init(head: failure.refusal ?? ResponseHead(status: 400), body: Array("\(failure)\n".utf8))
-        head.headers["Content-Type"] = "text/plain; charset=utf-8"
-    }
 }

@@ -82,13 +82,7 @@ final class HTTP2ServerHandshakeHandler: ChannelInboundHandler, RemovableChannel
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     private func take(_ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
-        let handshake: ServerHandshake?
-        do throws(HandshakeFailure) {
-            handshake = try ServerHandshake(request)
-        } catch {
-            guard error.kind == .notAnUpgrade else { throw error }
-            handshake = nil
-        }
+        let handshake = try ServerOptions.handshake(of: request)
         guard let handshake, options.decide == nil else { return ask(about: request, handshake, context) }
         try accept(handshake, subprotocol: nil, headers: [:], context)
     }
@@ -99,12 +93,7 @@ final class HTTP2ServerHandshakeHandler: ChannelInboundHandler, RemovableChannel
         // SAFETY: cancelled when the stream ends, which the deadline ensures.
         phase = .asking(
             Task { [options] in
-                let decision: ServerOptions.Decision =
-                    if let handshake, let decide = options.decide {
-                        await decide(handshake, peer)
-                    } else {
-                        .answer(await options.answer(request))
-                    }
+                let decision = await options.decision(on: request, handshake, from: peer)
                 loop.execute { this.value.0.decided(decision, request, handshake, this.value.1) }
             })
     }
@@ -164,12 +153,9 @@ final class HTTP2ServerHandshakeHandler: ChannelInboundHandler, RemovableChannel
     private func answer(_ response: ServerOptions.PlainResponse, to request: RequestHead?, _ context: ChannelHandlerContext) {
         phase = .answered
         early = ByteBuffer()
-        var head = response.head
-        let isBodiless = head.status == 204  // RFC 9110 §8.6: no Content-Length either.
-        head.headers["Content-Length"] = isBodiless ? nil : "\(response.body.count)"
-        let encoded = try? head.http2Fields()
+        let encoded = try? response.sizedHead.http2Fields()
         let fields = encoded ?? [":status": "500", "content-length": "0"]
-        let hasBody = encoded != nil && request?.method != "HEAD" && !isBodiless && !response.body.isEmpty
+        let hasBody = encoded != nil && request?.method != "HEAD" && !response.isBodiless && !response.body.isEmpty
         context.triggerUserOutboundEvent(HTTP2StreamHandler.Head(fields: fields, isEnd: !hasBody), promise: nil)
         guard hasBody else { return }
         context.write(wrapOutboundOut(ByteBuffer(bytes: response.body)), promise: nil)

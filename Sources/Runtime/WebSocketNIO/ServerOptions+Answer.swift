@@ -1,0 +1,38 @@
+import NIOCore
+import WebSocketCore
+
+/// What the handshakes of HTTP/1.1 and HTTP/2 do alike.
+extension ServerOptions {
+    /// The handshake that a request asks for; nil: it asks for something else.
+    static func handshake(of request: RequestHead) throws(HandshakeFailure) -> ServerHandshake? {
+        do throws(HandshakeFailure) {
+            return try ServerHandshake(request)
+        } catch {
+            guard error.kind == .notAnUpgrade else { throw error }
+            return nil
+        }
+    }
+
+    /// What the app says to a request.
+    func decision(on request: RequestHead, _ handshake: ServerHandshake?, from peer: SocketAddress?) async -> Decision {
+        guard let handshake, let decide else { return .answer(await answer(request)) }
+        return await decide(handshake, peer)
+    }
+}
+
+extension ServerOptions.PlainResponse {
+    /// RFC 9110 §8.6: no Content-Length either.
+    var isBodiless: Bool { head.status == 204 }
+
+    /// The head, which says how long the body is.
+    var sizedHead: ResponseHead {
+        var head = head
+        head.headers["Content-Length"] = isBodiless ? nil : "\(body.count)"
+        return head
+    }
+
+    init(refusing failure: HandshakeFailure) {
+        self.init(head: failure.refusal ?? ResponseHead(status: 400), body: Array("\(failure)\n".utf8))
+        head.headers["Content-Type"] = "text/plain; charset=utf-8"
+    }
+}
