@@ -22,7 +22,7 @@ extension FaultyLink {
 
     /// Breaks every connection at once, what is under way is lost; new ones are welcome.
     public func cut(_ ending: LinkEnding = .fin) {
-        for channel in state.withLockedValue({ Array($0.channels.values) }) { channel.hangUp(ending) }
+        state.withLockedValue { Array($0.channels.values) }.hangUp(ending)
     }
 
     /// Breaks every connection once it has carried some of these many bytes, both ways counted together; nil for no limit.

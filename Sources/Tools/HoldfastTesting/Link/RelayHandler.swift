@@ -170,10 +170,7 @@ final class RelayHandler: ChannelInboundHandler {
     private func cut(_ ending: LinkEnding) {
         guard let channel = context?.channel ?? other?.context?.channel, let target = other?.context?.channel else { return }
         let written = channel.eventLoop.makePromise(of: Void.self)
-        written.futureResult.whenComplete { _ in
-            target.hangUp(ending)
-            channel.hangUp(ending)
-        }
+        written.futureResult.whenComplete { _ in [target, channel].hangUp(ending) }
         target.writeAndFlush(ByteBuffer(), promise: written)
     }
 
