@@ -34,6 +34,7 @@ let deques = Target.Dependency.product(name: "DequeModule", package: "swift-coll
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let metricsKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
+let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 
 let package = Package(
@@ -41,6 +42,9 @@ let package = Package(
     platforms: [.macOS(.v14), .iOS(.v17)],
     products: [
         .library(name: "Holdfast", targets: ["Holdfast"]),
+        .library(name: "HoldfastCodecs", targets: ["HoldfastCodecs"]),
+        .library(name: "HoldfastProtobuf", targets: ["HoldfastProtobuf"]),
+        .library(name: "HoldfastQuotes", targets: ["HoldfastQuotes"]),
         .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
         .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
         .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
@@ -63,6 +67,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
+        // Messages of Protocol Buffers; only HoldfastProtobuf and what is built on it need it.
+        .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
         // Graceful shutdown of the server inside a larger service.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         // The tool's command line.
@@ -76,6 +82,11 @@ let package = Package(
         .target(name: "WebSocketCore", dependencies: ["MachineCore"], path: "Sources/Core/WebSocketCore", swiftSettings: pure),
         .target(
             name: "SessionCore", dependencies: ["MachineCore", "WebSocketCore"], path: "Sources/Core/SessionCore", swiftSettings: pure),
+        .target(name: "CodecCore", path: "Sources/Core/CodecCore", swiftSettings: pure),
+        .target(name: "StreamCore", dependencies: ["MachineCore"], path: "Sources/Core/StreamCore", swiftSettings: pure),
+        .target(
+            name: "QuotesCore", dependencies: ["MachineCore", "CodecCore", "StreamCore"], path: "Sources/Core/QuotesCore",
+            swiftSettings: pure),
 
         // Runtime: where rules meet the world.
         .systemLibrary(
@@ -101,10 +112,24 @@ let package = Package(
         .target(
             name: "Holdfast",
             dependencies: [
-                "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "WebSocketApple", nioCore, nioLocks,
-                deques, logging, metrics, tracing,
+                "MachineCore", "WebSocketCore", "SessionCore", "CodecCore", "StreamCore", "WebSocketRuntime", "WebSocketNIO",
+                "WebSocketApple", nioCore, nioLocks, deques, logging, metrics, tracing,
             ],
             path: "Sources/Client/Holdfast", exclude: privacyManifest.excluded, resources: privacyManifest.resources, swiftSettings: strict),
+
+        .target(
+            name: "HoldfastCodecs", dependencies: ["Holdfast", "CodecCore", "WebSocketCore"], path: "Sources/Client/HoldfastCodecs",
+            swiftSettings: strict),
+        .target(
+            name: "HoldfastProtobuf", dependencies: ["Holdfast", "WebSocketCore", protobuf], path: "Sources/Client/HoldfastProtobuf",
+            swiftSettings: strict),
+        .target(
+            name: "HoldfastQuotes",
+            dependencies: [
+                "Holdfast", "HoldfastCodecs", "HoldfastProtobuf", "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime",
+                "CodecCore", "StreamCore", "QuotesCore", nioLocks, deques, protobuf,
+            ],
+            path: "Sources/Client/HoldfastQuotes", swiftSettings: strict),
 
         .target(
             name: "HoldfastUI", dependencies: ["Holdfast", "SessionCore"], path: "Sources/Client/HoldfastUI", swiftSettings: strict),
@@ -126,7 +151,8 @@ let package = Package(
         .executableTarget(
             name: "HoldfastTool",
             dependencies: [
-                "Holdfast", "HoldfastServer", "HoldfastTesting", nioLocks, metrics,
+                "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastProtobuf", "HoldfastQuotes", "CodecCore",
+                "StreamCore", "QuotesCore", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioLocks, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
@@ -139,12 +165,17 @@ let package = Package(
         // What `make bench-quick` counts the instructions of.
         .executableTarget(
             name: "HoldfastProbe",
-            dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "CZlib", nioCore, nioEmbedded],
+            dependencies: [
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastCodecs", "CZlib", nioCore,
+                nioEmbedded,
+            ],
             path: "Benchmarks/Probe", swiftSettings: strict),
 
         // What libFuzzer runs; tests replay its corpus.
         .target(
-            name: "FuzzTargets", dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime"], path: "Fuzz/Targets",
+            name: "FuzzTargets",
+            dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "QuotesCore", "HoldfastCodecs"],
+            path: "Fuzz/Targets",
             swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "MachineCore"], swiftSettings: strict),
 
@@ -152,6 +183,11 @@ let package = Package(
         .testTarget(name: "WebSocketCoreTests", dependencies: ["MachineCore", "WebSocketCore", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(
             name: "SessionCoreTests", dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "HoldfastTesting"],
+            swiftSettings: strict),
+        .testTarget(name: "CodecCoreTests", dependencies: ["CodecCore", "MachineCore"], swiftSettings: strict),
+        .testTarget(name: "StreamCoreTests", dependencies: ["MachineCore", "StreamCore", "HoldfastTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "QuotesCoreTests", dependencies: ["MachineCore", "CodecCore", "StreamCore", "QuotesCore", "HoldfastTesting"],
             swiftSettings: strict),
         .testTarget(
             name: "WebSocketRuntimeTests",
@@ -170,10 +206,22 @@ let package = Package(
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
-                "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "WebSocketNIO", "WebSocketApple", "Holdfast",
-                "HoldfastServer", "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix, nioEmbedded, nioLocks, nioTLS, nioSSL,
+                "MachineCore", "WebSocketCore", "SessionCore", "CodecCore", "StreamCore", "WebSocketRuntime", "WebSocketNIO",
+                "WebSocketApple", "Holdfast", "HoldfastServer", "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix, nioEmbedded,
+                nioLocks, nioTLS, nioSSL,
                 logging, metrics, tracing, metricsKit, .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastCodecsTests",
+            dependencies: ["MachineCore", "WebSocketCore", "CodecCore", "Holdfast", "HoldfastCodecs", "HoldfastProtobuf", protobuf],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastQuotesTests",
+            dependencies: [
+                "MachineCore", "WebSocketCore", "SessionCore", "CodecCore", "StreamCore", "QuotesCore", "Holdfast", "HoldfastCodecs",
+                "HoldfastProtobuf", "HoldfastQuotes", "HoldfastServer", "HoldfastTesting", nioLocks, protobuf,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -188,7 +236,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastToolTests",
             dependencies: [
-                "HoldfastTool", "HoldfastServer", "WebSocketCore", metrics,
+                "HoldfastTool", "HoldfastServer", "Holdfast", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "MachineCore",
+                "CodecCore", "StreamCore", "QuotesCore", "WebSocketCore", metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
     ]

@@ -123,9 +123,11 @@ import Testing
             if count == 10 { withUnsafeCurrentTask { $0?.cancel() } }
         }
 
+        let name = "flood"
+
         func encode<Value: Encodable>(_ value: Value) throws -> Message { .text("") }
 
-        func decode<Value: Decodable>(_ type: Value.Type, from message: Message) throws -> Value {
+        func decode<Value: Decodable>(_ type: Value.Type, from payload: RawSpan, _ kind: MessageKind) throws -> Value {
             see()
             throw CancellationError()
         }

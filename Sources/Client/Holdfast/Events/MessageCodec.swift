@@ -2,15 +2,25 @@ public import SessionCore
 public import WebSocketCore
 import WebSocketRuntime
 
-/// Turns values into messages, and messages into values.
+/// Turns values into messages, and payloads of messages into values.
 ///
-/// ``JSONMessageCodec`` is one; any other format is a type of yours. It is called from any task, by several at once.
+/// ``JSONCodec`` is one; any other format is a type of yours. It is called from any task, by several at once.
 public protocol MessageCodec: Sendable {
+    /// What the format is called where both sides have to agree on it, such as the end of a subprotocol's name: `json`.
+    var name: String { get }
+
     /// Makes the message that stands for a value.
     func encode<Value: Encodable>(_ value: Value) throws -> Message
 
+    /// Makes the value that a payload stands for; the bytes, UTF-8 if it is text, are lent for the time of the call.
+    func decode<Value: Decodable>(_ type: Value.Type, from payload: RawSpan, _ kind: MessageKind) throws -> Value
+}
+
+extension MessageCodec {
     /// Makes the value that a message stands for.
-    func decode<Value: Decodable>(_ type: Value.Type, from message: Message) throws -> Value
+    public func decode<Value: Decodable>(_ type: Value.Type, from message: Message) throws -> Value {
+        try message.withBytes { try decode(type, from: $0.bytes, message.kind) }
+    }
 }
 
 extension WebSocket {

@@ -51,7 +51,7 @@ public struct WebSocketOptions: Sendable {
         set { policy.sending = newValue }
     }
     /// What makes messages of values, and values of messages.
-    public var codec: any MessageCodec = JSONMessageCodec()
+    public var codec: any MessageCodec = JSONCodec()
     /// How many requests may wait for their answers at once; see ``WebSocket/request(_:matching:timeout:)-(Message,_,_)``.
     public var requestLimit = 1024
     /// What hears of attempts, openings and losses; silent by default.

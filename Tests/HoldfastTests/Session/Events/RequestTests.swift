@@ -62,12 +62,12 @@ import WebSocketCore
             var questions: [Question] = []
             while questions.count < 200 {
                 guard case .message(let message)? = try await peer.receive() else { throw CancellationError() }
-                questions.append(try JSONMessageCodec().decode(Question.self, from: message))
+                questions.append(try JSONCodec().decode(Question.self, from: message))
             }
             #expect(Set(questions.map(\.id)).count == 200)
             var random = SplitMix64(seed: 1)
             for question in questions.shuffled(using: &random) {
-                try await peer.send(JSONMessageCodec().encode(Answer(id: question.id, double: 2 * question.number)))
+                try await peer.send(JSONCodec().encode(Answer(id: question.id, double: 2 * question.number)))
                 try await peer.send(Self.noise)
             }
             try await group.waitForAll()
@@ -255,7 +255,7 @@ import WebSocketCore
             for _ in 1...2 {
                 let asking = Task { try await stage.socket.request(Answer.self) { Question(id: $0, number: 1) } }
                 guard case .message(let message)? = try await peer.receive() else { throw CancellationError() }
-                ids.append(try JSONMessageCodec().decode(Question.self, from: message).id)
+                ids.append(try JSONCodec().decode(Question.self, from: message).id)
                 asking.cancel()
                 _ = await asking.result
             }

@@ -39,7 +39,7 @@ import WebSocketCore
         encoder.keyEncodingStrategy = .custom { _ in TypedStreamKey(stringValue: "p") }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .custom { _ in TypedStreamKey(stringValue: "price") }
-        let stage = Stage { $0.codec = JSONMessageCodec(.binary, encoder: encoder, decoder: decoder) }
+        let stage = Stage { $0.codec = JSONCodec(.binary, encoder: encoder, decoder: decoder) }
         var ticks = stage.socket.stream(of: Tick.self).makeAsyncIterator()
         let peer = try await stage.accept()
         try await stage.socket.send(Tick(price: 1))

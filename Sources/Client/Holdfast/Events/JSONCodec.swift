@@ -4,7 +4,9 @@ public import WebSocketCore
 /// Values as JSON, through Foundation's `JSONEncoder` and `JSONDecoder`.
 ///
 /// Text and binary messages are read alike.
-public struct JSONMessageCodec: MessageCodec {
+public struct JSONCodec: MessageCodec {
+    /// `json`.
+    public var name: String { "json" }
     private let kind: MessageKind
     private let encoder: JSONEncoder
     private let decoder: JSONDecoder
@@ -25,8 +27,13 @@ public struct JSONMessageCodec: MessageCodec {
         return kind == .text ? .text(String(decoding: json, as: UTF8.self)) : .binary([UInt8](json))
     }
 
-    /// Makes the value that a message stands for.
-    public func decode<Value: Decodable>(_ type: Value.Type, from message: Message) throws -> Value {
-        try decoder.decode(type, from: message.data)
+    /// Makes the value that a payload stands for, where it lies: nothing is copied.
+    public func decode<Value: Decodable>(_ type: Value.Type, from payload: RawSpan, _ kind: MessageKind) throws -> Value {
+        try payload.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return try decoder.decode(type, from: Data()) }
+            // The decoder reads the bytes only while it runs, and nothing it makes refers to them.
+            let lent = Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: bytes.count, deallocator: .none)
+            return try decoder.decode(type, from: lent)
+        }
     }
 }
