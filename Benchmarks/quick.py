@@ -32,6 +32,10 @@ ROWS = {
     "in and out 32 B, server, inline": ("echo-inline-32", 16384, None),
     "in and out 32 B, server, task on the event loop": ("echo-task-32", 16384, None),
     "receive 32 B, client, inline": ("receive-inline-32", 16384, None),
+    "encode a tick, MessagePack": ("encode-msgpack", 1024, None),
+    "decode a tick, MessagePack": ("decode-msgpack", 1024, None),
+    "encode a tick, CBOR": ("encode-cbor", 1024, None),
+    "decode a tick, CBOR": ("decode-cbor", 1024, None),
     "deflate and inflate 1 KiB of JSON, beyond zlib": ("compress-json-1024", 1024, "compress-json-1024-zlib"),
 }
 FIGURES = {"instructions": 1, "allocations": 3}  # and how many decimals say something

@@ -1,3 +1,4 @@
+import HoldfastCodecs
 import WebSocketCore
 
 /// Small pieces of work to be counted, not timed: see the part on `make bench-quick` in `Benchmarks/README.md`.
@@ -21,6 +22,10 @@ enum HoldfastProbe {
             "echo-inline-32": { try Wire.echoInline(size: 32, messages: $0) },
             "echo-task-32": { try Wire.echoInTask(size: 32, messages: $0) },
             "receive-inline-32": { try Wire.receiveInline(size: 32, messages: $0) },
+            "encode-msgpack": { try Coding.encode(with: MessagePackCodec(), $0) },
+            "decode-msgpack": { try Coding.decode(with: MessagePackCodec(), $0) },
+            "encode-cbor": { try Coding.encode(with: CBORCodec(), $0) },
+            "decode-cbor": { try Coding.decode(with: CBORCodec(), $0) },
             "compress-json-1024": { try Compression(size: 1024).throughHoldfast($0) },
             "compress-json-1024-zlib": { try Compression(size: 1024).throughZlib($0) },
         ]

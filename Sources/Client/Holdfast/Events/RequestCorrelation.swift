@@ -1,4 +1,4 @@
-import Foundation
+import CodecCore
 import NIOConcurrencyHelpers
 public import WebSocketCore
 
@@ -30,40 +30,19 @@ public struct RequestCorrelation: Sendable {
 
     private init(key: String) {
         identity = .key(key)
-        read = { message in
-            guard let head = try? JSONDecoder().decode(Head.self, from: message.data, configuration: key) else { return nil }
-            return head.id
-        }
+        let peek = PayloadPeek(.json, key)
+        read = { message in message.withBytes { peek.id(in: $0.bytes) } }
     }
 
     /// Answers are JSON objects with the id as a number, or as a string of digits, under this key.
+    ///
+    /// Nothing behind the id is looked at.
     public static func json(key: String = "id") -> RequestCorrelation { RequestCorrelation(key: key) }
-
-    /// All that is read of an answer.
-    private struct Head: DecodableWithConfiguration {
-        let id: UInt64?
-
-        init(from decoder: any Decoder, configuration key: String) throws {
-            let fields = try decoder.container(keyedBy: FieldName.self)
-            let name = FieldName(stringValue: key)
-            id = (try? fields.decode(UInt64.self, forKey: name)) ?? (try? fields.decode(String.self, forKey: name)).flatMap { UInt64($0) }
-        }
-    }
-    private struct FieldName: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
 }
 
-extension Message {
-    /// The payload, for what is decoded by Foundation.
-    var data: Data {
-        switch self {
-        case .text(let text): Data(text.utf8)
-        case .binary(let bytes): Data(bytes)
-        }
+extension PayloadPeek {
+    /// A number, however it is written, or the digits of a string.
+    fileprivate func id(in payload: RawSpan) -> UInt64? {
+        unsigned(in: payload) ?? double(in: payload).flatMap { UInt64(exactly: $0) } ?? string(in: payload).flatMap { UInt64($0) }
     }
 }

@@ -1,0 +1,118 @@
+import CodecCore
+
+extension BinaryDecoding {
+    /// Goes to the value of a key in the map at a level; false if it has no such key.
+    @inline(__always) func find<Key: CodingKey>(_ key: Key, _ start: Int, _ level: Int) throws -> Bool {
+        if frames.count != level + 1 || frames[level].start != start { try enter(start, level, isMap: true, [String: Any].self) }
+        do throws(CodecError) {
+            if try nextIs(key.stringValue, level) { return true }
+            return try look(for: key.stringValue, key.intValue, level)
+        } catch { throw corrupt(level, error) }
+    }
+
+    /// Whether the next key is this text; then the reader stands at its value.
+    private func nextIs(_ text: String, _ level: Int) throws(CodecError) -> Bool {
+        guard !frames[level].isKnown, hasNext(level) else { return false }
+        let place = reader.position
+        guard case .text(let length) = try reader.head(format), length == text.utf8.count else { return false }
+        guard try reader.take(length).equals(text) else { return false }
+        frames[level].place = Place(key: place, value: reader.position)
+        return true
+    }
+
+    /// Looks for a key among all places of the map, from the one after the last that was found.
+    private func look(for text: String, _ number: Int?, _ level: Int) throws(CodecError) -> Bool {
+        if !frames[level].isKnown { try learn(level) }
+        let (known, base, next) = (frames[level].index, frames[level].base, frames[level].next)
+        for step in 0..<known {
+            let index = next + step < known ? next + step : next + step - known
+            let place = places[base + index]
+            reader.move(to: place.key)
+            guard try keyIs(text, number) else { continue }
+            frames[level].place = place
+            frames[level].next = index + 1 < known ? index + 1 : 0
+            reader.move(to: place.value)
+            return true
+        }
+        return false
+    }
+
+    private func keyIs(_ text: String, _ number: Int?) throws(CodecError) -> Bool {
+        let start = reader.position
+        switch try reader.head(format) {
+        case .text(let length): return length == text.utf8.count ? try reader.take(length).equals(text) : false
+        case .unsigned(let found): return number.map { UInt64(exactly: $0) == found } ?? false
+        case .negative(let found): return number.map { $0 < 0 && UInt64(~$0) == found } ?? false
+        case .openText: return try reader.openText(from: start, format) == text
+        default: return false
+        }
+    }
+
+    /// Learns where the rest of the keys of the map at a level are.
+    private func learn(_ level: Int) throws(CodecError) {
+        let (passed, position) = (frames[level].index, frames[level].position)
+        do throws(CodecError) {
+            while hasNext(level) {
+                let key = reader.position
+                try reader.skipValue(format)
+                frames[level].place = Place(key: key, value: reader.position)
+                try reader.skipValue(format)
+                pass(level)
+            }
+        } catch {
+            places.removeSubrange((frames[level].base + passed)...)
+            (frames[level].index, frames[level].position) = (passed, position)
+            throw error
+        }
+        frames[level].isKnown = true
+        frames[level].next = passed < frames[level].index ? passed : 0
+    }
+
+    @inline(__always) private func pass(_ level: Int) {
+        places.append(frames[level].place)
+        frames[level].position = reader.position
+        frames[level].index += 1
+    }
+
+    /// Notes that the value of the key that was found has been read.
+    @inline(__always) func passed(_ level: Int) {
+        if !frames[level].isKnown { pass(level) }
+    }
+
+    /// All keys of the map at a level that are texts or integers.
+    func keys(_ start: Int, _ level: Int) throws -> [PathKey] {
+        try enter(start, level, isMap: true, [String: Any].self)
+        let (seen, position) = (frames[level].index, frames[level].position)
+        guard !frames[level].isKnown else {
+            let first = frames[level].base
+            return places[first..<(first + frames[level].index)].compactMap { key(at: $0.key) }
+        }
+        (frames[level].index, frames[level].position) = (0, frames[level].first)
+        defer { (frames[level].index, frames[level].position) = (seen, position) }
+        do throws(CodecError) {
+            var keys: [PathKey] = []
+            while hasNext(level) {
+                let place = reader.position
+                if let key = key(at: place) { keys.append(key) }
+                reader.move(to: place)
+                try reader.skipValue(format)
+                try reader.skipValue(format)
+                frames[level].position = reader.position
+                frames[level].index += 1
+            }
+            return keys
+        } catch { throw corrupt(level, error) }
+    }
+
+    /// The key at a place, if it is a text or an integer.
+    func key(at place: Int) -> PathKey? {
+        reader.move(to: place)
+        switch try? reader.head(format) {
+        case .text(let length): return (try? reader.text(length)).map { PathKey(stringValue: $0) }
+        case .openText: return (try? reader.openText(from: place, format)).map { PathKey(stringValue: $0) }
+        case .unsigned(let number): return Int(exactly: number).map { PathKey(intValue: $0) }
+        case .negative(let number): return Int(exactly: number).map { PathKey(intValue: ~$0) }
+        default: return nil
+        }
+    }
+}

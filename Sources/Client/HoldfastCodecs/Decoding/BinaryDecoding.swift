@@ -1,0 +1,177 @@
+import CodecCore
+
+/// What all containers of one decoding read from.
+///
+/// Nothing is read ahead: a map is gone through in the order of its keys as long as the type asks for them in that order. Only when it
+/// asks for another are the rest of its keys looked up. Containers that live beside others, nested ones and those of `superDecoder()`, have
+/// a decoding of their own over the same bytes.
+final class BinaryDecoding {
+    /// A container that is being read.
+    struct Frame {
+        let isMap: Bool
+        /// Where its head is.
+        let start: Int
+        /// Where its first key or value is.
+        let first: Int
+        /// How many values or pairs it has; nil if a stop ends it.
+        let count: Int?
+        /// How many places the maps around it have in ``places``; behind them are its own, of each key that was passed.
+        let base: Int
+        /// Where the next key or value is; once all keys are known, where the container ends.
+        var position: Int
+        /// How many values or pairs were passed.
+        var index = 0
+        /// Where the last key is that was found, and its value.
+        var place = Place(key: 0, value: 0)
+        /// Whether all keys are known.
+        var isKnown = false
+        /// Which of them is tried first.
+        var next = 0
+    }
+
+    /// Where a key and its value are.
+    struct Place {
+        let key: Int
+        let value: Int
+    }
+
+    let format: BinaryFormat
+    let options: CodecOptions
+    /// The path to what this decodes.
+    let prefix: [any CodingKey]
+    // Nobody but its own methods touches these, one after the other.
+    @exclusivity(unchecked) var reader: ByteReader
+    @exclusivity(unchecked) var frames: [Frame] = []
+    @exclusivity(unchecked) var places: [Place] = []
+    /// Where the last value began that was read without a container; where it ended, the reader stood.
+    @exclusivity(unchecked) var single = (start: -1, end: -1)
+    private var children: [BinaryDecoding] = []
+
+    init(_ format: BinaryFormat, _ options: CodecOptions, _ reader: ByteReader, prefix: [any CodingKey] = []) {
+        (self.format, self.options, self.reader, self.prefix) = (format, options, reader, prefix)
+        // Room for what most types need, at once.
+        frames.reserveCapacity(4)
+        places.reserveCapacity(24)
+    }
+
+    static func value<Value: Decodable>(
+        _ type: Value.Type, _ bytes: RawSpan, _ format: BinaryFormat, _ options: CodecOptions
+    ) throws -> Value {
+        try bytes.withUnsafeBytes { bytes in
+            let decoding = BinaryDecoding(format, options, ByteReader(bytes))
+            // A type may keep its decoder; the bytes are gone by then.
+            defer { decoding.end() }
+            guard bytes.count <= options.limits.maximumBytes else {
+                throw decoding.corrupt(0, CodecError(.tooLarge, at: options.limits.maximumBytes))
+            }
+            let value = try decoding.read(type, from: 0, 0)
+            guard decoding.reader.left == 0 else { throw decoding.corrupt(0, CodecError(.trailingBytes, at: decoding.reader.position)) }
+            return value
+        }
+    }
+
+    private func end() {
+        reader = ByteReader(UnsafeRawBufferPointer(start: nil, count: 0))
+        frames = []
+        for child in children { child.end() }
+    }
+
+    /// A decoder of the value that is next, which may be used beside others.
+    func child(_ level: Int) -> BinaryDecoder {
+        let child = BinaryDecoding(format, options, reader, prefix: path(level + 1))
+        children.append(child)
+        return BinaryDecoder(decoding: child, start: reader.position, level: 0)
+    }
+
+    // MARK: Containers
+
+    /// Goes to the container that begins at a place, as the one at this level; where it is that already, goes on with it.
+    func enter(_ start: Int, _ level: Int, isMap: Bool, _ type: Any.Type) throws {
+        if level < frames.count, frames[level].start == start, frames[level].isMap == isMap { return leave(to: level + 1) }
+        // Its parents are gone: it is used after its time.
+        guard frames.count >= level else { throw corrupt(frames.count, CodecError(.truncated, at: reader.position)) }
+        leave(to: level)
+        reader.move(to: start)
+        let head = try pastTags(level)
+        let count: Int?
+        switch head {
+        case .map(let pairs) where isMap: count = pairs
+        case .openMap where isMap: count = nil
+        case .array(let items) where !isMap: count = items
+        case .openArray where !isMap: count = nil
+        default: throw mismatch(type, head, level)
+        }
+        guard prefix.count + level < options.limits.maximumDepth else { throw corrupt(level, CodecError(.tooDeep, at: start)) }
+        let position = reader.position
+        frames.append(Frame(isMap: isMap, start: start, first: position, count: count, base: places.count, position: position))
+    }
+
+    /// Forgets all containers down to a level.
+    func leave(to level: Int) {
+        while frames.count > level {
+            let kept = frames.removeLast().base
+            if places.count > kept { places.removeSubrange(kept...) }
+        }
+    }
+
+    /// Whether more follows in the container at a level; the reader stands at it, or behind the container.
+    @inline(__always) func hasNext(_ level: Int) -> Bool {
+        reader.move(to: frames[level].position)
+        if let count = frames[level].count { return frames[level].index < count }
+        return reader.peek() != 0xFF
+    }
+
+    /// Goes past what is left of the container at a level, and forgets it.
+    private func finish(_ level: Int) throws {
+        leave(to: level + 1)
+        while hasNext(level) {
+            if frames[level].isMap { try reader.skipValue(format) }
+            try reader.skipValue(format)
+            frames[level].position = reader.position
+            frames[level].index += 1
+        }
+        if frames[level].count == nil { _ = try reader.byte() }
+        leave(to: level)
+    }
+
+    // MARK: Values
+
+    /// Reads the value at a place; its containers are at this level, and afterwards the reader stands behind it.
+    func read<Value: Decodable>(_ type: Value.Type, from start: Int, _ level: Int) throws -> Value {
+        reader.move(to: start)
+        if let known = try readKnown(type, level) { return known }
+        single.start = -1
+        let value = try type.init(from: BinaryDecoder(decoding: self, start: start, level: level))
+        do {
+            if frames.count > level, frames[level].start == start {
+                try finish(level)
+            } else if single.start == start {
+                reader.move(to: single.end)
+            } else {
+                reader.move(to: start)
+                try reader.skipValue(format)
+            }
+        } catch { throw corrupt(level, error) }
+        return value
+    }
+
+    /// Notes that a value without a container was read, from this place up to where the reader stands.
+    @inline(__always) func readSingle(from start: Int) { single = (start, reader.position) }
+
+    /// Takes the head of the next value, and no tags before it.
+    @inline(__always) func pastTags(_ level: Int) throws -> BinaryHead {
+        do {
+            var head = try reader.head(format)
+            while case .tag = head { head = try reader.head(format) }
+            return head
+        } catch { throw corrupt(level, error) }
+    }
+
+    /// Takes a null if it is next.
+    @inline(__always) func takeNull() -> Bool {
+        let byte = reader.peek()
+        guard format == .cbor ? byte == 0xF6 || byte == 0xF7 : byte == 0xC0 else { return false }
+        reader.move(to: reader.position + 1)
+        return true
+    }
+}

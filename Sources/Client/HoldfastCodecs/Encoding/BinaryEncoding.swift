@@ -1,0 +1,177 @@
+import CodecCore
+
+/// What all containers of one encoding write to.
+///
+/// A value that is encoded in the course of another is written behind it, and its containers are closed when it returns. Only containers
+/// that are handed out and filled at any later time, nested ones and those of `superEncoder()`, have bytes of their own, which are put in
+/// their place at the end.
+final class BinaryEncoding {
+    /// A container that is open.
+    struct Frame {
+        let isMap: Bool
+        /// Where its head is.
+        let start: Int
+        /// How many values it holds.
+        var items = 0
+        /// Where its last key is.
+        var key = 0
+    }
+
+    let format: BinaryFormat
+    let options: CodecOptions
+    /// The path to what this encodes.
+    let prefix: [any CodingKey]
+    // Nobody but its own methods touches these, one after the other.
+    @exclusivity(unchecked) var writer: ByteWriter
+    @exclusivity(unchecked) var frames: [Frame] = []
+    private var children: [(place: Int, child: BinaryEncoding)] = []
+    /// What could not be thrown where it happened.
+    private var failure: (any Error)?
+
+    init(_ format: BinaryFormat, _ options: CodecOptions, prefix: [any CodingKey] = []) {
+        (self.format, self.options, self.prefix) = (format, options, prefix)
+        writer = ByteWriter()
+    }
+
+    static func bytes<Value: Encodable>(of value: Value, _ format: BinaryFormat, _ options: CodecOptions) throws -> [UInt8] {
+        let encoding = BinaryEncoding(format, options)
+        try encoding.write(value, 0, isTop: true)
+        return try encoding.finish(value)
+    }
+
+    private func finish(_ value: Any) throws -> [UInt8] {
+        let bytes: [UInt8]
+        if children.isEmpty {
+            if let failure { throw failure }
+            bytes = writer.array()
+        } else {
+            var whole = ByteWriter(capacity: writer.count * 2)
+            try assemble(into: &whole)
+            bytes = whole.array()
+        }
+        guard bytes.count <= options.limits.maximumBytes else { throw fault(value, 0, "it is longer than the limit") }
+        return bytes
+    }
+
+    /// Appends what was written, with all children in their places.
+    private func assemble(into whole: inout ByteWriter) throws {
+        if let failure { throw failure }
+        close(to: 0)
+        if writer.count == 0 { empty() }
+        var done = 0
+        for (place, child) in children {
+            whole.append(UnsafeRawBufferPointer(rebasing: writer.bytes[done..<place]))
+            try child.assemble(into: &whole)
+            done = place
+        }
+        whole.append(UnsafeRawBufferPointer(rebasing: writer.bytes[done...]))
+    }
+
+    /// A child of the next value in a container, whose bytes come later.
+    func child(_ level: Int) -> BinaryEncoding {
+        let child = BinaryEncoding(format, options, prefix: path(level + 1))
+        children.append((writer.count, child))
+        return child
+    }
+
+    // MARK: Containers
+
+    /// Opens a container at a level, or goes on with it.
+    func open(_ level: Int, isMap: Bool) {
+        if frames.count > level {
+            guard frames[level].isMap == isMap else { return fail(level, "a value is both a map and an array") }
+            return
+        }
+        guard prefix.count + level < options.limits.maximumDepth else { return fail(level, "values lie too deep in one another") }
+        // Fewer frames: of a container whose value has been encoded.
+        guard frames.count == level else { return fail(level, "an encoder is used after its time") }
+        frames.append(Frame(isMap: isMap, start: writer.open()))
+    }
+
+    /// Closes all containers down to a level.
+    func close(to level: Int) {
+        while frames.count > level {
+            let frame = frames.removeLast()
+            do {
+                let moved = try writer.close(at: frame.start, items: frame.items, isMap: frame.isMap, format)
+                if moved > 0 {
+                    for index in children.indices where children[index].place > frame.start { children[index].place += moved }
+                }
+            } catch { fail(level, "a container has too many values") }
+        }
+    }
+
+    /// Counts a value that comes next in a container.
+    @inline(__always) func next(_ level: Int) throws {
+        guard frames.count == level + 1 else { throw failure ?? fault((), level, "a container is used after its time") }
+        frames[level].items += 1
+    }
+
+    /// Writes a key in a map.
+    @inline(__always) func key<Key: CodingKey>(_ key: Key, _ level: Int) throws {
+        if options.integerKeys, let number = key.intValue {
+            try next(level)
+            frames[level].key = writer.count
+            writer.signed(Int64(number), format)
+        } else {
+            try self.key(key.stringValue, level)
+        }
+    }
+
+    private func key(_ key: String, _ level: Int) throws {
+        try next(level)
+        frames[level].key = writer.count
+        try writer.text(key, format)
+    }
+
+    /// Writes an empty map, the place of a value that wrote nothing.
+    private func empty() { writer.append(format == .cbor ? 0xA0 : 0x80) }
+
+    // MARK: Values
+
+    func write(_ text: String, _ level: Int) throws {
+        do { try writer.text(text, format) } catch { throw fault(text, level, "a text is too long", error) }
+    }
+
+    /// Writes a value of any type; containers that it opens are at this level.
+    func write<Value: Encodable>(_ value: Value, _ level: Int, isTop: Bool = false) throws {
+        if try writeKnown(value, level) { return }
+        let before = writer.count
+        try value.encode(to: BinaryEncoder(encoding: self, level: level))
+        if frames.count > level {
+            close(to: level)
+        } else if writer.count == before {
+            guard !isTop else { throw failure ?? fault(value, level, "it wrote nothing") }
+            empty()
+        }
+        if let failure { throw failure }
+    }
+
+    // MARK: Errors
+
+    /// The path to what is encoded at a level.
+    func path(_ level: Int) -> [any CodingKey] {
+        prefix + frames.prefix(level).map { frame in frame.isMap ? key(at: frame.key) : PathKey(index: frame.items - 1) }
+    }
+
+    private func key(at place: Int) -> any CodingKey {
+        var reader = ByteReader(writer.bytes, from: place)
+        switch try? reader.head(format) {
+        case .text(let length): return PathKey(stringValue: (try? reader.text(length)) ?? "")
+        case .unsigned(let number): return PathKey(intValue: Int(number))
+        case .negative(let number): return PathKey(intValue: ~Int(number))
+        default: return PathKey(stringValue: "")
+        }
+    }
+
+    func fault(_ value: Any, _ level: Int, _ text: String, _ error: (any Error)? = nil) -> EncodingError {
+        .invalidValue(value, EncodingError.Context(codingPath: path(level), debugDescription: text, underlyingError: error))
+    }
+
+    private func fail(_ level: Int, _ text: String) { fail(fault((), level, text)) }
+
+    /// Keeps an error that cannot be thrown where it happens; the first one counts.
+    func fail(_ error: any Error) {
+        if failure == nil { failure = error }
+    }
+}

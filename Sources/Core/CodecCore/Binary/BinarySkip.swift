@@ -1,0 +1,68 @@
+extension ByteReader {
+    /// How deep open containers of CBOR may lie in one another where a value is only skipped.
+    @usableFromInline static var openDepth: Int { 128 }
+
+    /// Goes past the next value, whatever it is and however deep.
+    @inlinable public mutating func skipValue(_ format: BinaryFormat) throws(CodecError) {
+        try skipValues(1, format, open: 0)
+    }
+
+    /// Goes past so many values; only open containers cost a level of the stack.
+    @usableFromInline mutating func skipValues(_ count: Int, _ format: BinaryFormat, open: Int) throws(CodecError) {
+        var waiting = count
+        while waiting > 0 {
+            // Each takes at least a byte. That also keeps the sum small.
+            guard waiting <= left else { throw CodecError(.truncated, at: end) }
+            let start = position
+            waiting &-= 1
+            switch try head(format) {
+            case .null, .bool, .unsigned, .negative, .float, .simple: break
+            case .text(let length), .bytes(let length), .extension(_, let length): try skip(length)
+            case .array(let items): waiting &+= items
+            case .map(let pairs): waiting &+= 2 &* pairs
+            case .tag: waiting &+= 1
+            case .openText, .openBytes: while try skipPiece(of: start, format) {}
+            case .openArray: while try skipOpen(1, format, open: open) {}
+            case .openMap: while try skipOpen(2, format, open: open) {}
+            case .stop: throw CodecError(.malformed, at: start)
+            }
+        }
+    }
+
+    /// Goes past the values of one turn, or past the stop; false at the stop.
+    private mutating func skipOpen(_ values: Int, _ format: BinaryFormat, open: Int) throws(CodecError) -> Bool {
+        guard open < Self.openDepth else { throw CodecError(.tooDeep, at: position) }
+        if atStop { return false }
+        try skipValues(values, format, open: open + 1)
+        return true
+    }
+
+    /// Takes the stop of an open container, if it is next.
+    @inlinable var atStop: Bool {
+        mutating get {
+            guard peek() == 0xFF else { return false }
+            position &+= 1
+            return true
+        }
+    }
+
+    /// Goes past a piece of an open text or open bytes; false at the stop.
+    private mutating func skipPiece(of start: Int, _ format: BinaryFormat) throws(CodecError) -> Bool {
+        guard let length = try piece(of: start, format) else { return false }
+        try skip(length)
+        return true
+    }
+
+    /// Takes the head of a piece of the open text or open bytes that began at `start`: its length, or nil at the stop.
+    mutating func piece(of start: Int, _ format: BinaryFormat) throws(CodecError) -> Int? {
+        let place = position
+        // RFC 8949 §3.2.3: pieces have a length, and are of the same kind.
+        let isText = unsafe base.load(fromByteOffset: start, as: UInt8.self) == 0x7F
+        switch try head(format) {
+        case .stop: return nil
+        case .text(let length) where isText: return length
+        case .bytes(let length) where !isText: return length
+        default: throw CodecError(.malformed, at: place)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import CodecCore
+import Testing
+
+@Suite struct ValueTests {
+    let tick: Value = ["symbol": "SAIL", 2: "two", "bid": 189.5, "volume": 1200, "list": [1, -2], "none": nil]
+
+    @Test func `parts are found by key and place`() {
+        #expect(tick["symbol"]?.string == "SAIL")
+        #expect(tick["volume"]?.int == 1200)
+        #expect(tick["bid"]?.double == 189.5)
+        #expect(tick["volume"]?.double == 1200)
+        #expect(tick[2]?.string == "two")
+        #expect(tick["list"]?[1] == -2)
+        #expect(tick["list"]?[2]?.isNull == nil)
+        #expect(tick["list"]?[-1]?.isNull == nil)
+        #expect(tick["missing"]?.isNull == nil)
+        #expect(tick["none"]?.isNull == true)
+        #expect(tick["bid"]?.int == nil)
+        #expect(Value.unsigned(.max).int == nil)
+        #expect(Value.bytes([1]).byteArray == [1])
+        #expect(Value.bool(true).bool == true)
+        #expect(tick.entries?.count == 6)
+        #expect(tick["symbol"]?["x"]?.isNull == nil)
+    }
+
+    @Test func `a map is changed by key`() {
+        var map: ValueMap = ["a": 1, "b": 2, "a": 3]
+        map["a"] = 9
+        map["c"] = 4
+        map["b"] = nil
+        #expect(map == ["a": 9, "a": 3, "c": 4])
+        map["a"] = nil
+        #expect(map == ["c": 4])
+    }
+
+    @Test func `a description is diagnostic notation`() {
+        let value: Value = [
+            "a": [1, -2.5, true, nil], 2: .bytes([0, 255]), "t": .timestamp(Timestamp(seconds: 0)), "x": .extension(type: -5, [1]),
+            "g": .tagged(9, "q\""), "f": .float(.nan), "i": .float(-.infinity), "u": .unsigned(.max),
+        ]
+        #expect(
+            value.description == """
+                {"a": [1, -2.5, true, null], 2: h'00ff', "t": 0("1970-01-01T00:00:00Z"), "x": ext(-5, h'01'), "g": 9("q\\""), "f": NaN, \
+                "i": -Infinity, "u": 18446744073709551615}
+                """)
+    }
+
+    @Test(
+        arguments: [
+            (0, 0, "1970-01-01T00:00:00Z"), (1_363_896_240, 500_000_000, "2013-03-21T20:04:00.5Z"),
+            (951_782_400, 0, "2000-02-29T00:00:00Z"),
+            (-1, 999_999_999, "1969-12-31T23:59:59.999999999Z"), (-62_167_219_200, 0, "0000-01-01T00:00:00Z"),
+            (253_402_300_800, 0, "+10000-01-01T00:00:00Z"), (-62_135_596_800, 0, "0001-01-01T00:00:00Z"),
+            (4_107_542_400, 0, "2100-03-01T00:00:00Z"),
+        ] as [(Int64, UInt32, String)])
+    func `times are written as RFC 3339 has them`(seconds: Int64, nanoseconds: UInt32, text: String) throws {
+        let time = try #require(Timestamp(seconds: seconds, nanoseconds: nanoseconds))
+        #expect(time.description == text)
+        if (0...9999 * 366 * 86400).contains(seconds) { #expect(Timestamp(text) == time || text.hasPrefix("+")) }
+    }
+
+    @Test func `times are read with an offset`() {
+        #expect(Timestamp("1985-04-12T23:20:50.52Z")?.nanoseconds == 520_000_000)
+        #expect(Timestamp("1996-12-19T16:39:57-08:00") == Timestamp("1996-12-20T00:39:57Z"))
+        #expect(Timestamp("1937-01-01T12:00:27.87+00:20") == Timestamp("1937-01-01t11:40:27.87z"))
+        #expect(Timestamp("2013-03-21T20:04:00.1234567899Z")?.nanoseconds == 123_456_789)
+        #expect(Value.tagged(0, "1970-01-01T00:00:01Z").time == Timestamp(seconds: 1))
+    }
+
+    @Test(arguments: [
+        "", "1970-01-01", "1970-01-01T00:00:00", "1970-13-01T00:00:00Z", "1970-02-29T00:00:00Z", "1900-02-29T00:00:00Z",
+        "1970-01-01T24:00:00Z",
+        "1970-01-01T00:60:00Z", "1970-01-01T00:00:00.Z", "1970-01-01T00:00:00Zx", "1970-01-01T00:00:00+1", "70-01-01T00:00:00Z",
+        "1970-04-31T00:00:00Z",
+    ])
+    func `what is no time is refused`(text: String) { #expect(Timestamp(text) == nil) }
+
+    @Test func `times know their bounds and their order`() throws {
+        #expect(Timestamp(seconds: 0, nanoseconds: 1_000_000_000) == nil)
+        #expect(Timestamp(secondsSince1970: .nan) == nil)
+        #expect(Timestamp(secondsSince1970: 1e300) == nil)
+        #expect(Timestamp(.max, fraction: 0.9999999999) == nil)
+        #expect(Timestamp(5, fraction: 0.9999999999) == Timestamp(seconds: 6))
+        #expect(Timestamp(secondsSince1970: -0.25) == Timestamp(seconds: -1, nanoseconds: 750_000_000))
+        let (early, late) = try (#require(Timestamp(seconds: 1, nanoseconds: 5)), #require(Timestamp(seconds: 1, nanoseconds: 6)))
+        #expect(early < late && early < Timestamp(seconds: 2))
+        #expect(Timestamp(seconds: .max).description.hasPrefix("+") && Timestamp(seconds: .min).description.hasPrefix("-"))
+    }
+}

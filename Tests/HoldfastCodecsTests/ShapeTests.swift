@@ -1,0 +1,191 @@
+import CodecCore
+import Foundation
+import HoldfastCodecs
+import Testing
+
+/// Containers in every order and relation that `Codable` allows.
+@Suite struct CodecShapeTests {
+    class Animal: Codable {
+        var name = "Rex"
+        init() {}
+    }
+    final class Dog: Animal {
+        var age = 3
+        private enum CodingKeys: String, CodingKey { case age, sort }
+        override init() { super.init() }
+        required init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: CodingKeys.self)
+            age = try fields.decode(Int.self, forKey: .age)
+            try super.init(from: fields.superDecoder())
+            #expect(try fields.decode(String.self, forKey: .sort) == "dog")
+        }
+        override func encode(to encoder: any Encoder) throws {
+            var fields = encoder.container(keyedBy: CodingKeys.self)
+            try super.encode(to: fields.superEncoder())
+            try fields.encode(age, forKey: .age)
+            try fields.encode("dog", forKey: .sort)
+        }
+    }
+    final class Cat: Animal {
+        var lives = 9
+        private enum CodingKeys: CodingKey { case lives }
+        override init() { super.init() }
+        required init(from decoder: any Decoder) throws {
+            try super.init(from: decoder)
+            lives = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .lives)
+        }
+        override func encode(to encoder: any Encoder) throws {
+            try super.encode(to: encoder)
+            var fields = encoder.container(keyedBy: CodingKeys.self)
+            try fields.encode(lives, forKey: .lives)
+        }
+    }
+
+    @Test(arguments: BinaryCoder.allCases) func `class hierarchies come back, with a map for the parent or without`(coder: BinaryCoder)
+        throws
+    {
+        let (dog, cat) = (Dog(), Cat())
+        (dog.name, dog.age, cat.name, cat.lives) = ("Bello", 12, "Tom", 7)
+        #expect(try coder.value(coder.encode([dog])) == [["super": ["name": "Bello"], "age": 12, "sort": "dog"]])
+        #expect(try coder.value(coder.encode(cat)) == ["name": "Tom", "lives": 7])
+        let dogs = try coder.decode([Dog].self, coder.encode([dog, dog]))
+        #expect(dogs.map(\.name) == ["Bello", "Bello"] && dogs.map(\.age) == [12, 12])
+        let back = try coder.roundTrip(cat)
+        #expect(back.name == "Tom" && back.lives == 7)
+    }
+
+    /// Writes to three containers in turn, and reads them in another order.
+    struct Woven: Codable, Equatable {
+        var a = 1, b = 2, c = [3, 4, 5], d = "d"
+        enum CodingKeys: CodingKey { case a, left, list, d }
+        enum Left: CodingKey { case b, deeper }
+        init() {}
+        init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: CodingKeys.self)
+            var list = try fields.nestedUnkeyedContainer(forKey: .list)
+            c = [try list.decode(Int.self)]
+            d = try fields.decode(String.self, forKey: .d)
+            let left = try fields.nestedContainer(keyedBy: Left.self, forKey: .left)
+            c.append(try list.decode(Int.self))
+            b = try left.decode(Int.self, forKey: .b)
+            a = try fields.decode(Int.self, forKey: .a)
+            let inner = try list.nestedContainer(keyedBy: Left.self)
+            c.append(try inner.decode(Int.self, forKey: .deeper))
+            #expect(list.isAtEnd && list.currentIndex == 3)
+        }
+        func encode(to encoder: any Encoder) throws {
+            var fields = encoder.container(keyedBy: CodingKeys.self)
+            var left = fields.nestedContainer(keyedBy: Left.self, forKey: .left)
+            var list = fields.nestedUnkeyedContainer(forKey: .list)
+            try list.encode(c[0])
+            try fields.encode(a, forKey: .a)
+            try left.encode(b, forKey: .b)
+            try list.encode(c[1])
+            var inner = list.nestedContainer(keyedBy: Left.self)
+            try fields.encode(d, forKey: .d)
+            try inner.encode(c[2], forKey: .deeper)
+            #expect(list.count == 3)
+        }
+    }
+
+    @Test(arguments: BinaryCoder.allCases) func `nested containers may be filled and read in turn`(coder: BinaryCoder) throws {
+        let expected: Value = ["left": ["b": 2], "list": [3, 4, ["deeper": 5]], "a": 1, "d": "d"]
+        #expect(try coder.value(coder.encode(Woven())) == expected)
+        // The head of the list has three bytes, and moves what was written.
+        let many = Array(repeating: Woven(), count: 300)
+        #expect(try coder.roundTrip(many) == many)
+        #expect(try coder.roundTrip(["x": many]) == ["x": many])
+    }
+
+    struct Fields: Codable, Equatable { var a: Int, b: String?, c: [Int], d: Double? }
+
+    @Test(arguments: BinaryCoder.allCases) func `keys are found in any order, unknown ones passed over`(coder: BinaryCoder) throws {
+        let fields = Fields(a: 1, b: "b", c: [2], d: nil)
+        let orders: [Value] = [
+            ["a": 1, "b": "b", "c": [2]], ["c": [2], "b": "b", "a": 1],
+            ["x": [1, [2]], "a": 1, "y": ["a": 9], "b": "b", 7: 7, "c": [2], "z": nil],
+            ["d": nil, "b": "b", "c": [2], "a": 1], ["b": "b", "bb": 1, "c": [2], "": 0, "a": 1, nil: 1, [1]: 2],
+        ]
+        for order in orders { #expect(try coder.decode(Fields.self, value: order) == fields) }
+        #expect(try coder.decode([Fields].self, value: .array(orders)) == Array(repeating: fields, count: orders.count))
+        #expect(try coder.decode([String: Fields].self, value: ["k": orders[1], "l": orders[2]]) == ["k": fields, "l": fields])
+    }
+
+    @Test(arguments: BinaryCoder.allCases) func `null and a missing key are the same to an optional`(coder: BinaryCoder) throws {
+        #expect(try coder.decode(Fields.self, value: ["a": 1, "b": nil, "c": []]).b == nil)
+        #expect(try coder.decode(Fields.self, value: ["a": 1, "c": []]).b == nil)
+        #expect(try coder.decode([Int?].self, value: [1, nil, 2]) == [1, nil, 2])
+    }
+
+    /// Tries one shape after the other, as hand-written types do.
+    enum Either: Codable, Equatable {
+        case number(Int), list([Int]), map([String: Int]), text(String)
+        init(from decoder: any Decoder) throws {
+            let single = try decoder.singleValueContainer()
+            if let number = try? single.decode(Int.self) {
+                self = .number(number)
+            } else if let list = try? single.decode([Int].self) {
+                self = .list(list)
+            } else if let map = try? single.decode([String: Int].self) {
+                self = .map(map)
+            } else {
+                self = .text(try single.decode(String.self))
+            }
+        }
+        func encode(to encoder: any Encoder) throws {
+            var single = encoder.singleValueContainer()
+            switch self {
+            case .number(let number): try single.encode(number)
+            case .list(let list): try single.encode(list)
+            case .map(let map): try single.encode(map)
+            case .text(let text): try single.encode(text)
+            }
+        }
+    }
+
+    @Test(arguments: BinaryCoder.allCases) func `a failed try leaves the decoder where it was`(coder: BinaryCoder) throws {
+        let all: [Either] = [.number(1), .list([1, 2]), .map(["a": 1]), .text("x"), .list([]), .number(-1)]
+        #expect(try coder.roundTrip(all) == all)
+        #expect(try coder.roundTrip(["k": all]) == ["k": all])
+        // An array that fails in its middle, and is a text's place no more.
+        #expect(throws: DecodingError.self) { try coder.decode([Either].self, value: [[1, "x"]]) }
+    }
+
+    /// Reads its type, then all of itself as that type, with the same decoder.
+    struct Typed: Decodable, Equatable {
+        var type: String, fields: Fields
+        enum CodingKeys: CodingKey { case type, a }
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            type = try container.decode(String.self, forKey: .type)
+            fields = try decoder.singleValueContainer().decode(Fields.self)
+            #expect(try container.decode(Int.self, forKey: .a) == fields.a)
+            #expect(container.contains(.type) && container.allKeys.count == 2)
+        }
+    }
+
+    @Test(arguments: BinaryCoder.allCases) func `one decoder may be used for several containers`(coder: BinaryCoder) throws {
+        let typed = try coder.decode([Typed].self, value: [["a": 5, "type": "t", "c": [1]], ["type": "u", "c": [], "a": 6, "d": 1.5]])
+        #expect(typed.map(\.type) == ["t", "u"] && typed.map(\.fields.a) == [5, 6] && typed[1].fields.d == 1.5)
+    }
+
+    @Test(arguments: BinaryCoder.allCases) func `a decoder that outlives its decoding has nothing to read`(coder: BinaryCoder) throws {
+        final class Keeper: Decodable {
+            let decoder: any Decoder
+            let fields: KeyedDecodingContainer<CodecStepKey>
+            let inner: any Decoder
+            init(from decoder: any Decoder) throws {
+                self.decoder = decoder
+                fields = try decoder.container(keyedBy: CodecStepKey.self)
+                inner = try fields.superDecoder(forKey: .a)
+            }
+        }
+        let keeper = try coder.decode(Keeper.self, value: ["a": [1, 2]])
+        #expect(throws: DecodingError.self) { try keeper.decoder.container(keyedBy: CodecStepKey.self) }
+        #expect(throws: DecodingError.self) { try keeper.fields.decode([Int].self, forKey: .a) }
+        #expect(throws: DecodingError.self) { try [Int](from: keeper.inner) }
+        #expect(keeper.fields.allKeys.isEmpty && !keeper.fields.contains(.a))
+    }
+}
+
+enum CodecStepKey: String, CodingKey { case a }
