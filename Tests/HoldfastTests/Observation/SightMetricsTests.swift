@@ -157,7 +157,7 @@ import Testing
             await comeBack()
         }
         let series = sight.metrics.counters.map { "\($0.label) \($0.dimensions)" }
-        #expect(Set(series).count == series.count && series.count < 15)
+        #expect(Set(series).count == series.count && series.count < 19)
         #expect(sight.count("errors", [("kind", "closed")]) == 27)
     }
 }

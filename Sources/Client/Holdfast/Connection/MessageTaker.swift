@@ -27,6 +27,17 @@ final class MessageTaker {
         return nil
     }
 
+    /// Lends the messages at hand that lie there as bytes, as long as `body` says to go on; false if there are none.
+    func lendReady(_ body: (MessageKind, RawSpan) -> Bool) -> Bool {
+        let before = batch.count
+        do throws(Enough) {
+            try batch.lendShort { kind, payload throws(Enough) in if !body(kind, payload) { throw Enough() } }
+        } catch {}
+        return batch.count < before
+    }
+
+    private struct Enough: Error {}
+
     /// Waits for the next message when none is at hand; nil after a clean end.
     @usableFromInline
     func wait() async throws(WebSocketError) -> Message? {

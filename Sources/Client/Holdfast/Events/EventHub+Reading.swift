@@ -34,14 +34,22 @@ extension EventHub {
         switch event {
         case .message(let message):
             let isAnswer = claim(message)
-            return change { share.deliver(event, isAnswer ? .answer : .message, by: party) }
+            var lanes: [any StreamLane] = []
+            let isNext = change {
+                lanes = isAnswer ? [] : self.lanes
+                return share.deliver(event, isAnswer ? .answer : .message, by: party, staysReader: !lanes.isEmpty)
+            }
+            if !lanes.isEmpty { offer(message, to: lanes, by: party) }
+            return isNext
         case .closed(let closure):
-            change {
+            let lanes = change {
                 share.finish(with: event)
                 var error = TransportError(.closed, "the socket was closed before the answer came", underlying: closure.error)
                 error.record = closure.record
                 requests.fail(with: WebSocketError(error))
+                return self.lanes
             }
+            for lane in lanes { lane.finish(closure.result) }
             return false
         default: return change { share.deliver(event, .news, by: party) }
         }
@@ -52,6 +60,7 @@ extension EventHub {
         while true {
             switch change({ share.pump == party ? share.askToRead(party) : .over }) {
             case .read:
+                if lend(by: party) { continue }
                 guard let event = await read() else { return change { share.forget(party) } }
                 _ = deliver(event, by: party)
             case .wait: if await !called(party) { return change { share.forget(party) } }

@@ -14,6 +14,10 @@ final class EventHub: @unchecked Sendable {
     /// The connection that is read, so that a message costs no turn of the session.
     @exclusivity(unchecked) var current: (connection: WebSocketConnection, messages: MessageTaker)?
     var lastRequestID: UInt64 = 0
+    /// Who is given messages as values.
+    @exclusivity(unchecked) var lanes: [any StreamLane] = []
+    /// Which of them have enough.
+    @exclusivity(unchecked) var isHeld: [Share.Party: () -> Bool] = [:]
     private var places: [Share.Party: CheckedContinuation<Void, Never>] = [:]
     private var pump: (party: Share.Party, task: Task<Void, Never>)?
 
@@ -37,11 +41,32 @@ final class EventHub: @unchecked Sendable {
     func turn(of party: Share.Party) -> Share.Turn {
         change {
             let turn = share.take(party)
-            guard case .read = turn, requests.isEmpty, let message = current?.messages.ready() else { return turn }
-            // It is its turn, for whoever is told to read has taken everything else.
-            _ = share.deliver(.message(message), .message, by: party)
-            return .event(.message(message))
+            return readyMessage(for: party, turn) ?? turn
         }
+    }
+
+    /// Lends a message at hand to a consumer whose turn it is to read, if it is the only one; otherwise as ``turn(of:)``.
+    func borrow<Result>(_ party: Share.Party, _ body: (RawSpan, MessageKind) -> Result) -> (lent: Result?, turn: Share.Turn) {
+        let (turn, messages) = change { () -> (Share.Turn, MessageTaker?) in
+            let turn = share.take(party)
+            if case .read = turn, requests.isEmpty, share.isLone(party) { return (turn, current?.messages) }
+            return (readyMessage(for: party, turn) ?? turn, nil)
+        }
+        // What apps wrote is not run under the lock; whoever reads is alone with the messages without it.
+        var lent: Result?
+        _ = messages?.lendReady { kind, payload in
+            lent = body(payload, kind)
+            return false
+        }
+        if lent != nil { change { share.release(party) } }
+        return (lent, turn)
+    }
+
+    private func readyMessage(for party: Share.Party, _ turn: Share.Turn) -> Share.Turn? {
+        guard case .read = turn, requests.isEmpty, let message = current?.messages.ready() else { return nil }
+        // It is its turn, for whoever is told to read has taken everything else.
+        _ = share.deliver(.message(message), .message, by: party)
+        return .event(.message(message))
     }
 
     /// Waits for the next event of a consumer who was told what to do first; nil after the last, or when the task is cancelled.

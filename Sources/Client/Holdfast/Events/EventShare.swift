@@ -9,6 +9,7 @@ import DequeModule
 /// |---|---|
 /// | nothing is lost by suspending | nobody reads while the buffer of a consumer that suspends is full |
 /// | a lossy consumer holds up nobody | while there is one, a pump reads, and only that |
+/// | one that is fed elsewhere need not read | the same; and nobody reads while it has enough |
 /// | a hole is told | what a buffer dropped is counted, and told before what follows |
 /// | somebody reads as long as somebody waits | a party that may read is called whenever the reader is gone or room is made |
 /// | the last one that leaves takes nothing along | what it had not taken waits for the next consumer |
@@ -66,7 +67,12 @@ package struct EventShare<Event> {
     private var consumers: [Consumer] = []
     /// What waits for the next consumer while there is none.
     private var rest: Consumer
-    private var end: Event?
+    /// Consumers that are given messages by another way, and need somebody who reads.
+    private var elsewhere: Set<Party> = []
+    /// Those of them that have enough.
+    private var held: Set<Party> = []
+    /// The last event, once it was read.
+    package private(set) var end: Event?
     /// Who reads.
     private var reader: Party?
     /// Who was called to read and has not come yet.
@@ -92,7 +98,7 @@ package struct EventShare<Event> {
     package mutating func subscribe(_ buffering: EventBuffering, _ interest: Interest, reports: Bool = false) -> Party {
         var consumer = Consumer(
             party: newParty(), capacity: buffering.capacity, isLossy: buffering.isLossy, interest: interest, reports: reports)
-        if consumers.isEmpty {
+        if !isFollowed {
             consumer.missed = rest.missed
             for (event, kind) in rest.buffer where consumer.wants(kind) { consumer.add(event, kind) }
             (rest.buffer, rest.missed) = ([], 0)
@@ -106,14 +112,41 @@ package struct EventShare<Event> {
     package mutating func leave(_ party: Party) {
         if let index = consumers.firstIndex(where: { $0.party == party }) {
             let consumer = consumers.remove(at: index)
-            if consumers.isEmpty {
+            if !isFollowed {
                 (rest.buffer, rest.missed) = (consumer.buffer, consumer.missed)
                 rest.capacity = max(Self.unfollowedLimit, consumer.buffer.count)
             }
             choosePump()
+        } else if elsewhere.remove(party) != nil {
+            held.remove(party)
+            choosePump()
         }
         forget(party)
     }
+
+    /// A new consumer that is given messages by another way, and with it what the last one left if there is none now.
+    package mutating func subscribeElsewhere() -> (party: Party, rest: [Event]) {
+        let party = newParty()
+        elsewhere.insert(party)
+        choosePump()
+        defer { (rest.buffer, rest.missed) = ([], 0) }
+        return (party, rest.buffer.map(\.event))
+    }
+
+    /// Nobody is to read because of what a consumer has elsewhere; or no more because of that.
+    package mutating func hold(_ party: Party, _ isHeld: Bool) {
+        guard elsewhere.contains(party) else { return }
+        if isHeld { held.insert(party) } else { held.remove(party) }
+        summon()
+    }
+
+    /// Whether all consumers are given messages by another way.
+    package var isElsewhere: Bool { consumers.isEmpty && !elsewhere.isEmpty }
+
+    /// Whether it is the only consumer.
+    package func isLone(_ party: Party) -> Bool { consumers.count == 1 && consumers[0].party == party && elsewhere.isEmpty }
+
+    private var isFollowed: Bool { !consumers.isEmpty || !elsewhere.isEmpty }
 
     /// What a consumer is to do next.
     package mutating func take(_ party: Party) -> Turn {
@@ -150,8 +183,10 @@ package struct EventShare<Event> {
     }
 
     /// Hands what was read to all consumers; true if its reader is to have it at once, for it is next in its turn.
-    package mutating func deliver(_ event: Event, _ kind: Kind, by party: Party) -> Bool {
-        reader = nil
+    ///
+    /// - Parameter staysReader: It is given to others by another way first, and then told with ``release(_:)``.
+    package mutating func deliver(_ event: Event, _ kind: Kind, by party: Party, staysReader: Bool = false) -> Bool {
+        if !staysReader { reader = nil }
         var isNext = false
         for index in consumers.indices where consumers[index].wants(kind) {
             if consumers[index].party == party, consumers[index].isEmpty {
@@ -161,7 +196,7 @@ package struct EventShare<Event> {
                 call(consumers[index].party)
             }
         }
-        if consumers.isEmpty { rest.add(event, kind) }
+        if !isFollowed { rest.add(event, kind) }
         summon()
         return isNext
     }
@@ -226,12 +261,13 @@ package struct EventShare<Event> {
         call(next)
     }
 
-    private var hasRoom: Bool { !consumers.contains { $0.isFull } }
+    private var hasRoom: Bool { held.isEmpty && !consumers.contains { $0.isFull } }
 
     /// A consumer that reads cannot be told anything else meanwhile, so it must not if others report.
     private mutating func choosePump() {
         let isWanted =
-            consumers.contains { $0.isLossy } || (consumers.contains { $0.reports } && consumers.contains { $0.interest == .everything })
+            !elsewhere.isEmpty || consumers.contains { $0.isLossy }
+            || (consumers.contains { $0.reports } && consumers.contains { $0.interest == .everything })
         guard end == nil, isWanted != (pump != nil) else { return }
         if let pump {
             self.pump = nil

@@ -14,16 +14,24 @@ final class Subscription: Sendable {
 
     deinit { hub.leave(party) }
 
+    /// Lends a message at hand, if this is the only consumer; otherwise what it is to do next.
+    func borrow<Result>(_ body: (RawSpan, MessageKind) -> Result) -> (lent: Result?, turn: EventHub.Share.Turn) { hub.borrow(party, body) }
+
     /// Waits for the next event; nil after the last, or when the task is cancelled.
-    func next(isolation actor: isolated (any Actor)? = #isolation) async -> WebSocketEvent? {
-        let turn = hub.turn(of: party)
+    ///
+    /// - Parameter turn: What it was told to do next, if it has asked.
+    func next(after turn: EventHub.Share.Turn? = nil, isolation actor: isolated (any Actor)? = #isolation) async -> WebSocketEvent? {
+        let turn = turn ?? hub.turn(of: party)
         if case .event(let event) = turn { return event }
         return await hub.next(for: party, after: turn)
     }
 
     /// Waits for the next message; nil after the last, or when the task is cancelled, and throws if the end was not in peace.
-    func nextMessage(isolation actor: isolated (any Actor)? = #isolation) async throws(WebSocketError) -> Message? {
-        while let event = await next() {
+    func nextMessage(
+        after turn: EventHub.Share.Turn? = nil, isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(WebSocketError) -> Message? {
+        var turn = turn
+        while let event = await next(after: turn.take()) {
             switch event {
             case .message(let message): return message
             case .closed(let closure): if let error = closure.error { throw error }

@@ -1,6 +1,6 @@
 public import WebSocketCore
 
-/// A message of which a typed stream could make nothing; see ``WebSocket/stream(of:buffering:)``.
+/// A message of which a typed stream could make nothing; see ``WebSocket/stream(of:where:delivery:)``.
 public struct UndecodableMessage: Sendable {
     /// The message, whole.
     public let message: Message

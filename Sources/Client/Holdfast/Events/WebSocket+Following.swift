@@ -28,18 +28,4 @@ extension WebSocket {
     ///
     /// - Parameter buffering: What becomes of messages that come while the consumer is busy.
     public func messages(buffering: EventBuffering) -> WebSocketInbox { WebSocketInbox(socket: self, buffering: buffering) }
-
-    /// What the peer sends, as values that ``WebSocketOptions/codec`` makes of the messages.
-    ///
-    /// A message that is no such value does not end it: it is told to all who follow ``events`` as
-    /// ``WebSocketEvent/undecodable(_:)``; to nobody, if nobody does. Ends as ``messages`` does.
-    ///
-    /// - Parameters:
-    ///   - type: What the messages are.
-    ///   - buffering: What becomes of messages that come while the consumer is busy.
-    public func stream<Value: Decodable & Sendable>(
-        of type: Value.Type, buffering: EventBuffering = .suspend()
-    ) -> WebSocketStream<Value> {
-        WebSocketStream(socket: self, buffering: buffering)
-    }
 }

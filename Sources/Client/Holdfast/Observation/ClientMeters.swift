@@ -1,5 +1,6 @@
 import Metrics
 import NIOConcurrencyHelpers
+import StreamCore
 import WebSocketRuntime
 
 /// The metrics of sessions: one set of series for all sockets of a process that have the same backend.
@@ -10,6 +11,7 @@ final class ClientMeters: Sendable {
     let queueDepth: Meter
     let handshakeDuration, rtt: Metrics.Timer
     let compressionRatio: Recorder
+    private let streamReceived, streamDelivered, streamConflated, streamDropped: Counter
     private let traffic: TrafficCounters
     private let sockets: [String: Meter]
     private let errors = NIOLockedValueBox<[WebSocketError.Code: Counter]>([:])
@@ -20,6 +22,8 @@ final class ClientMeters: Sendable {
         func counter(_ name: String) -> Counter { Counter(label: "holdfast_client_" + name, factory: factory) }
         (reconnectAttempts, connections) = (counter("reconnect_attempts"), counter("connections"))
         queueDropped = counter("queue_dropped")
+        (streamReceived, streamDelivered) = (counter("stream_received"), counter("stream_delivered"))
+        (streamConflated, streamDropped) = (counter("stream_conflated"), counter("stream_dropped"))
         queueDepth = Meter(label: "holdfast_client_queue_depth", factory: factory)
         handshakeDuration = Metrics.Timer(label: "holdfast_client_handshake_duration", factory: factory)
         rtt = Metrics.Timer(label: "holdfast_client_rtt", factory: factory)
@@ -49,4 +53,11 @@ final class ClientMeters: Sendable {
     }
 
     func add(_ news: LinkTraffic) { traffic.add(news) }
+
+    func add(_ news: DeliveryCounts) {
+        for (counter, count) in [
+            (streamReceived, news.received), (streamDelivered, news.delivered), (streamConflated, news.conflated),
+            (streamDropped, news.dropped),
+        ] where count > 0 { counter.increment(by: Int64(count)) }
+    }
 }

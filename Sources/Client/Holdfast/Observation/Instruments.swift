@@ -3,6 +3,7 @@ import Logging
 import MachineCore
 import NIOConcurrencyHelpers
 import SessionCore
+import StreamCore
 import Tracing
 import WebSocketCore
 import WebSocketRuntime
@@ -39,7 +40,10 @@ final class Instruments: Sendable {
     let log: SessionLog
     let tracer: (any Tracer)?
     let meters: ClientMeters?
-    private let now: @Sendable () -> Duration
+    /// What became of the values of typed streams, and how much of it the metrics know.
+    let deliveries = DeliveryLedger()
+    private let reportedDeliveries = NIOLockedValueBox(DeliveryCounts())
+    let now: @Sendable () -> Duration
     private let ledger = NIOLockedValueBox(Ledger())
 
     /// - Parameter clock: What the session measures its time with.
@@ -166,11 +170,22 @@ final class Instruments: Sendable {
             return (total - ledger.reported, total)
         }
         meters?.add(news)
+        if let meters {
+            meters.add(
+                reportedDeliveries.withLockedValue { reported in
+                    let counts = deliveries.counts
+                    defer { reported = counts }
+                    return counts - reported
+                })
+        }
         log.carried(total)
     }
 
     /// What is known by now.
-    var statistics: WebSocketStatistics { ledger.withLockedValue { WebSocketStatistics($0) } }
+    var statistics: WebSocketStatistics {
+        let counts = deliveries.counts
+        return ledger.withLockedValue { WebSocketStatistics($0, deliveries: counts) }
+    }
 }
 
 extension WebSocketError {

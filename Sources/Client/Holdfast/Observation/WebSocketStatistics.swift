@@ -1,3 +1,4 @@
+public import StreamCore
 public import WebSocketRuntime
 
 /// What a ``WebSocket`` has done so far, as it was when it was asked; see ``WebSocket/statistics``.
@@ -29,7 +30,11 @@ public struct WebSocketStatistics: Sendable {
     /// How long pongs took to come, over all connections.
     public let roundTrips: RoundTrips
 
-    init(_ ledger: Instruments.Ledger) {
+    /// What became of the values of all typed streams.
+    public let deliveries: DeliveryCounts
+
+    init(_ ledger: Instruments.Ledger, deliveries: DeliveryCounts) {
+        self.deliveries = deliveries
         (state, attempts, connections) = (ledger.state, ledger.attempts, ledger.connections)
         (losses, failures) = (ledger.losses, ledger.failures)
         (openedAt, handshakeDuration) = (ledger.openedAt, ledger.handshake)

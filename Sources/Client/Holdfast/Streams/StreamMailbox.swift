@@ -1,0 +1,150 @@
+import MachineCore
+import NIOConcurrencyHelpers
+import StreamCore
+
+/// Where values wait for their one consumer: the shell around a `DeliveryBuffer`.
+///
+/// Whoever reads pushes, and never waits for it; the consumer waits for what is due, and an alarm wakes it for what is not yet.
+final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
+    /// What a consumer who waits is woken with: whether it is to look again.
+    private typealias Place = CheckedContinuation<Bool, Never>
+    private struct State {
+        var buffer: any DeliveryBuffer<Item, Output>
+        /// How many values waited when it was found full; nil again when half of them are taken.
+        var heldAt: Int?
+        var end: Result<Void, WebSocketError>?
+        var place: Place?
+        var alarm: (at: Moment, task: Task<Void, Never>)?
+    }
+    private enum Step {
+        case give(Output)
+        case end(Result<Void, WebSocketError>)
+        case wait
+    }
+
+    private let state: NIOLockedValueBox<State>
+    private let time: StreamTime
+    private let isTimed: Bool
+
+    /// - Parameters:
+    ///   - buffer: What keeps the values.
+    ///   - time: What time it is; nil for a buffer that does not ask.
+    init(_ buffer: any DeliveryBuffer<Item, Output>, time: StreamTime, isTimed: Bool) {
+        state = NIOLockedValueBox(State(buffer: buffer))
+        (self.time, self.isTimed) = (time, isTimed)
+    }
+
+    deinit { state.withLockedValue { $0.alarm?.task.cancel() } }
+
+    var counts: DeliveryCounts { state.withLockedValue { $0.buffer.counts } }
+    /// Nothing should be read before the consumer has taken some.
+    var isHeld: Bool { state.withLockedValue { $0.heldAt != nil } }
+
+    private var now: Moment { isTimed ? time.now() : .start }
+
+    /// Adds a value; true if nothing more should be read before the consumer has taken some.
+    func push(_ item: Item) -> Bool {
+        let now = now
+        let (place, isHeld) = state.withLockedValue { state -> (Place?, Bool) in
+            state.buffer.push(item, at: now)
+            if state.buffer.isFull, state.heldAt == nil { state.heldAt = state.buffer.pending }
+            return (Self.placeToWake(&state, at: now), state.heldAt != nil)
+        }
+        place?.resume(returning: true)
+        return isHeld
+    }
+
+    /// No more comes: the consumer gets what waits, and then this.
+    func finish(_ end: Result<Void, WebSocketError>) {
+        let place = state.withLockedValue { state in
+            state.end = state.end ?? end
+            state.buffer.finish()
+            return state.place.take()
+        }
+        place?.resume(returning: true)
+    }
+
+    /// Waits for what is due next; nil after an end in peace, or when the task is cancelled.
+    ///
+    /// - Parameter relieved: Called when reading may go on that was held up.
+    func next(relieved: () -> Void) async throws(WebSocketError) -> Output? {
+        while true {
+            let now = now
+            let (step, isRelieved) = state.withLockedValue { state -> (Step, Bool) in
+                if let output = state.buffer.take(at: now) {
+                    guard let heldAt = state.heldAt, state.buffer.pending <= heldAt / 2 else { return (.give(output), false) }
+                    state.heldAt = nil
+                    return (.give(output), true)
+                }
+                if let end = state.end, state.buffer.pending == 0 { return (.end(end), false) }
+                return (.wait, false)
+            }
+            if isRelieved { relieved() }
+            switch step {
+            case .give(let output): return output
+            case .end(let end):
+                try end.get()
+                return nil
+            case .wait: if await !called() { return nil }
+            }
+        }
+    }
+
+    /// Waits until there is a reason to look again; false if the task is cancelled.
+    private func called() async -> Bool {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { place in
+                let now = now
+                let (woken, answer) = state.withLockedValue { state -> (Place?, Bool) in
+                    // Cancelled before there was anybody to wake.
+                    if Task.isCancelled { return (place, false) }
+                    if let deadline = state.buffer.deadline {
+                        if deadline <= now { return (place, true) }
+                        setAlarm(&state, at: deadline, now)
+                    }
+                    if state.end != nil, state.buffer.pending == 0 { return (place, true) }
+                    // Two tasks share an iterator, which no one should: the one that came first gives way.
+                    let displaced = state.place
+                    state.place = place
+                    return (displaced, false)
+                }
+                woken?.resume(returning: answer)
+            }
+        } onCancel: {
+            state.withLockedValue { $0.place.take() }?.resume(returning: false)
+        }
+    }
+
+    /// The consumer, if what it waits for has come, or is to come sooner than the alarm.
+    private static func placeToWake(_ state: inout State, at now: Moment) -> Place? {
+        guard state.place != nil, let deadline = state.buffer.deadline else { return nil }
+        if deadline > now, let alarm = state.alarm, alarm.at <= deadline { return nil }
+        return state.place.take()
+    }
+
+    /// One that rings early is harmless, so that the moment comes later costs nothing.
+    private func setAlarm(_ state: inout State, at deadline: Moment, _ now: Moment) {
+        if let alarm = state.alarm, alarm.at <= deadline { return }
+        state.alarm?.task.cancel()
+        // SAFETY: kept in `alarm`, holds this object weakly, and is cancelled with it or by an earlier alarm.
+        let task = Task { [weak self, time] in
+            guard (try? await time.sleep(deadline - now)) != nil else { return }
+            self?.ring(deadline)
+        }
+        state.alarm = (deadline, task)
+    }
+
+    private func ring(_ moment: Moment) {
+        let place = state.withLockedValue { state in
+            if state.alarm?.at == moment { state.alarm = nil }  // Otherwise an earlier alarm has taken its place.
+            return state.place.take()
+        }
+        place?.resume(returning: true)
+    }
+}
+
+/// What a socket's streams measure time with.
+struct StreamTime: Sendable {
+    let now: @Sendable () -> Moment
+    let sleep: @Sendable (Duration) async throws -> Void
+}

@@ -1,0 +1,78 @@
+import Holdfast
+import Testing
+
+/// The rules for consumers that are given messages by another way, without tasks.
+struct EventShareElsewhereTests {
+    typealias Share = EventShare<Int>
+    private var share = Share()
+
+    private var mayRead: Bool {
+        mutating get {
+            let party = share.pump ?? share.newParty()
+            guard case .read = share.askToRead(party) else {
+                share.forget(party)
+                return false
+            }
+            share.release(party)
+            return true
+        }
+    }
+
+    @Test mutating func `somebody reads for it, and it is given nothing here`() {
+        let (party, rest) = share.subscribeElsewhere()
+        #expect(rest.isEmpty)
+        let pump = share.pump
+        #expect(pump != nil && pump != party)
+        guard case .read = share.askToRead(pump!) else { return #expect(Bool(false)) }
+        #expect(share.deliver(1, .message, by: pump!) == false)
+        #expect(share.isElsewhere)
+        share.leave(party)
+        #expect(share.pump == nil && !share.isElsewhere)
+        // It was taken: the next consumer does not get it.
+        guard case .read = share.take(share.subscribe(.suspend(), .everything)) else { return #expect(Bool(false)) }
+    }
+
+    @Test mutating func `it gets what waited for the next consumer`() {
+        let reader = share.newParty()
+        for event in 1...3 {
+            guard case .read = share.askToRead(reader) else { return #expect(Bool(false)) }
+            _ = share.deliver(event, .message, by: reader)
+        }
+        #expect(share.subscribeElsewhere().rest == [1, 2, 3])
+        #expect(share.subscribeElsewhere().rest.isEmpty)
+    }
+
+    @Test mutating func `nobody reads while one of them has enough, and the pump is called when none has`() {
+        let (one, other) = (share.subscribeElsewhere().party, share.subscribeElsewhere().party)
+        #expect(mayRead)
+        share.hold(one, true)
+        share.hold(other, true)
+        guard case .wait = share.askToRead(share.pump!) else { return #expect(Bool(false)) }
+        share.hold(one, false)
+        #expect(share.takeCalls().isEmpty)
+        share.hold(other, false)
+        #expect(share.takeCalls() == [share.pump!])
+    }
+
+    @Test mutating func `one that leaves while it has enough holds up nobody`() {
+        let (one, _) = (share.subscribeElsewhere().party, share.subscribeElsewhere().party)
+        share.hold(one, true)
+        guard case .wait = share.askToRead(share.pump!) else { return #expect(Bool(false)) }
+        share.leave(one)
+        #expect(share.takeCalls() == [share.pump!])
+        // Too late to be heard.
+        share.hold(one, true)
+        #expect(mayRead)
+    }
+
+    @Test mutating func `nobody reads on before what was read is given elsewhere`() {
+        _ = share.subscribeElsewhere()
+        let pump = share.pump!
+        guard case .read = share.askToRead(pump) else { return #expect(Bool(false)) }
+        _ = share.deliver(1, .message, by: pump, staysReader: true)
+        guard case .wait = share.askToRead(share.newParty()) else { return #expect(Bool(false)) }
+        guard case .wait = share.askToRead(pump) else { return #expect(Bool(false)) }
+        share.release(pump)
+        #expect(share.takeCalls() == [pump])
+    }
+}
