@@ -1,6 +1,7 @@
 // An app writes `import Holdfast` and has the words of the protocol: messages, close codes, header fields.
 @_exported public import MachineCore
 @_exported public import SessionCore
+@_exported public import StreamCore
 @_exported public import WebSocketCore
 @_exported public import WebSocketNIO
 @_exported public import WebSocketRuntime

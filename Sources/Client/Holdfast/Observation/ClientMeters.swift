@@ -16,6 +16,7 @@ final class ClientMeters: Sendable {
     private let sockets: [String: Meter]
     private let errors = NIOLockedValueBox<[WebSocketError.Code: Counter]>([:])
     private let factory: any MetricsFactory
+    private let telemetryMeters = NIOLockedValueBox<TelemetryMeters?>(nil)
 
     init(_ factory: any MetricsFactory) {
         self.factory = factory
@@ -50,6 +51,16 @@ final class ClientMeters: Sendable {
             return counter
         }
         counter.increment()
+    }
+
+    /// There are none of telemetry unless a socket has some.
+    var telemetry: TelemetryMeters {
+        telemetryMeters.withLockedValue { meters in
+            if let meters { return meters }
+            let new = TelemetryMeters(factory)
+            meters = new
+            return new
+        }
     }
 
     func add(_ news: LinkTraffic) { traffic.add(news) }

@@ -43,6 +43,7 @@ final class Instruments: Sendable {
     /// What became of the values of typed streams, and how much of it the metrics know.
     let deliveries = DeliveryLedger()
     private let reportedDeliveries = NIOLockedValueBox(DeliveryCounts())
+    /// The time since the socket was made, by its clock.
     let now: @Sendable () -> Duration
     private let ledger = NIOLockedValueBox(Ledger())
 

@@ -7,6 +7,7 @@ extension LiveSession {
     /// A ping of the connection of this generation was answered; called on its own thread.
     nonisolated func noteRoundTrip(_ time: Duration, isAutomatic: Bool, generation: UInt64) {
         instruments.roundTrip(time)
+        held.roundTrip(time)
         guard isAutomatic else { return }
         // SAFETY: one step of the session; automatic pings are rare.
         Task { await note(.answered(generation: generation)) }

@@ -61,6 +61,7 @@ extension LiveSession {
     func serve(_ line: SendLine, as generation: UInt64) {
         links[generation]?.line = line
         desk.serve(line)
+        held.connected()
     }
 
     /// The connection takes no more, and is about to be closed: what it took is followed to its end.
@@ -84,6 +85,7 @@ extension LiveSession {
     func finishSending() async {
         let line = desk.line
         desk.close()
+        held.end()
         await tell?(.finishSending)
         line?.trail.follow()
     }
@@ -93,6 +95,7 @@ extension LiveSession {
         hasEndedSending = true
         inHand?.task.cancel()
         desk.end(inHand: inHand?.id)
+        held.end()
         instruments.queued(count: 0, bytes: 0)
     }
 }

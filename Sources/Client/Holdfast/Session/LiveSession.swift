@@ -30,6 +30,10 @@ actor LiveSession {
     let connect: @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
     let provider: CredentialProvider.Answer?
     let desk: SendDesk
+    /// Who holds values back to send them later.
+    nonisolated let held = HeldSends()
+    /// How often it was told of the app's life.
+    var lifeNews = 0
     nonisolated let instruments: Instruments
     let sleep: @Sendable (Duration) async throws -> Void
     let changes = Changes()
@@ -95,11 +99,13 @@ actor LiveSession {
 
     /// Passes on what happened outside.
     func note(_ input: Session.Input) async {
+        if case .life(let life) = input, !(await isReady(for: life)) { return }
         if let tell { await tell(input) } else { early.append(input) }
     }
 
     /// Closes for good.
     func close(code: CloseCode, reason: String) async {
+        await closeHeld()
         isStopping = true
         farewell = (code, reason)
         if !isClosed { show(.closing) }

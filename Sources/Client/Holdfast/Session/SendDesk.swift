@@ -20,14 +20,20 @@ final class SendDesk: Sendable {
     }
     let policy: SendPolicy
     private let state = NIOLockedValueBox(State())
+    /// Tells that another connection serves, or that nothing more is taken.
+    let news = Changes()
 
     init(_ policy: SendPolicy) { self.policy = policy }
 
     var depth: SendVolume { state.withLockedValue(\.depth) }
     var dropped: UInt64 { state.withLockedValue(\.dropped) }
     var line: SendLine? { state.withLockedValue(\.line) }
+    var isClosed: Bool { state.withLockedValue(\.isClosed) }
 
-    func serve(_ line: SendLine?) { state.withLockedValue { $0.line = line } }
+    func serve(_ line: SendLine?) {
+        state.withLockedValue { $0.line = line }
+        news.announce()
+    }
 
     /// Sends without waiting and without the queue; nil if that cannot be.
     func offer(_ message: Message) -> SendReceipt? {
@@ -78,6 +84,7 @@ final class SendDesk: Sendable {
     /// Takes nothing more.
     func close() {
         state.withLockedValue { ($0.isClosed, $0.line) = (true, nil) }
+        news.announce()
     }
 
     /// Refuses what waits, for nobody else will any more, except what a connection has in hand.

@@ -1,0 +1,79 @@
+/// A series of floating-point numbers in few bytes, which comes back exactly, bit for bit.
+///
+/// Numbers with few decimals, such as prices, become integers and their differences. Others become the bits that differ from the number
+/// before. Whatever codes a peer sends stand for some series: one number for each code.
+public struct NumberSeries: Hashable, Sendable, Codable {
+    /// How many decimals the numbers have that are written as integers; nil: their bits are.
+    public let decimals: Int?
+    /// The differences, as the form has them.
+    public let codes: [UInt64]
+    /// Powers of ten that a `Double` holds exactly, and whose quotients are rounded as the decimal number is.
+    private static let powers: [Double] = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
+
+    private enum CodingKeys: String, CodingKey {
+        case decimals = "s"
+        case codes = "c"
+    }
+
+    /// The series of these numbers.
+    public init(_ numbers: [Double]) {
+        var decimals = 0
+        for number in numbers where decimals < Self.powers.count {
+            while decimals < Self.powers.count, Self.integer(number, decimals) == nil { decimals += 1 }
+        }
+        let integers = decimals < Self.powers.count ? numbers.compactMap { Self.integer($0, decimals) } : []
+        if integers.count == numbers.count {
+            (self.decimals, codes) = (decimals, ZigZag.differences(integers).map(ZigZag.encode))
+        } else {
+            (self.decimals, codes) = (nil, Self.bits(numbers))
+        }
+    }
+
+    /// Reads a series; fails if it claims more decimals than there can be.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        decimals = try container.decodeIfPresent(Int.self, forKey: .decimals)
+        codes = try container.decode([UInt64].self, forKey: .codes)
+        if let decimals, !Self.powers.indices.contains(decimals) {
+            throw DecodingError.dataCorruptedError(forKey: .decimals, in: container, debugDescription: "\(decimals) decimals")
+        }
+    }
+
+    /// The numbers.
+    public var numbers: [Double] {
+        if let decimals { return ZigZag.sums(codes.map(ZigZag.decode)).map { Double($0) / Self.powers[decimals] } }
+        var previous: UInt64 = 0
+        return codes.map { code in
+            previous ^= code.bitsReversed
+            return Double(bitPattern: previous)
+        }
+    }
+
+    /// The number times a power of ten, if it comes back from there exactly.
+    private static func integer(_ number: Double, _ decimals: Int) -> Int64? {
+        let scaled = (number * powers[decimals]).rounded()
+        guard abs(scaled) < 0x1p53 else { return nil }  // Neither infinite nor no number.
+        let integer = Int64(scaled)
+        return (Double(integer) / powers[decimals]).bitPattern == number.bitPattern ? integer : nil
+    }
+
+    /// What changes in the bits, reversed: the sign and exponent, which seldom change, and the end of a short fraction, which is zero,
+    /// both make the number small.
+    private static func bits(_ numbers: [Double]) -> [UInt64] {
+        var previous: UInt64 = 0
+        return numbers.map { number in
+            defer { previous = number.bitPattern }
+            return (number.bitPattern ^ previous).bitsReversed
+        }
+    }
+}
+
+extension UInt64 {
+    /// The first bit last.
+    var bitsReversed: UInt64 {
+        var bits = byteSwapped
+        bits = (bits >> 4) & 0x0F0F_0F0F_0F0F_0F0F | (bits & 0x0F0F_0F0F_0F0F_0F0F) << 4
+        bits = (bits >> 2) & 0x3333_3333_3333_3333 | (bits & 0x3333_3333_3333_3333) << 2
+        return (bits >> 1) & 0x5555_5555_5555_5555 | (bits & 0x5555_5555_5555_5555) << 1
+    }
+}

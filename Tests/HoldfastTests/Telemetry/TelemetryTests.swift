@@ -1,0 +1,284 @@
+import HoldfastTesting
+import Testing
+
+@testable import Holdfast
+
+@Suite(.timeLimit(.minutes(2))) struct TelemetryTests {
+    @Test func `a batch is one message, an array in the socket's codec`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        let readings = stage.socket.numbers(count: 3)
+        for number in 1...7 { readings.record(number) }
+        #expect(try await peer.texts(2) == ["[1,2,3]", "[4,5,6]"])
+        #expect(await telemetryEventually { readings.counts.sent == 6 })
+        #expect(readings.counts.waiting == 1 && readings.counts.isWhole)
+    }
+
+    @Test func `a batch leaves when its oldest value is old enough, by the socket's clock`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        let readings = stage.socket.numbers { $0.batch.age = .seconds(7) }
+        readings.record(1)
+        readings.record(2)
+        await stage.pause(of: .seconds(7))
+        #expect(try await peer.batch() == [1, 2])
+    }
+
+    @Test func `a flush sends what waits and returns when it has left`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        let readings = stage.socket.numbers()
+        #expect(await readings.flush(), "nothing to wait for")
+        readings.record(1)
+        #expect(await readings.flush() && readings.counts.sent == 1)
+        #expect(try await peer.batch() == [1])
+    }
+
+    @Test func `a flush gives up in time and when it is cancelled, and loses nothing`() async throws {
+        let stage = Stage()
+        let readings = stage.socket.numbers()
+        readings.record(1)
+        let late = Task { await readings.flush(within: .seconds(5)) }
+        await stage.pause(of: .seconds(5))
+        #expect(await late.value == false)
+        let cancelled = Task { await readings.flush() }
+        cancelled.cancel()
+        #expect(await cancelled.value == false)
+        let peer = try await stage.connect()
+        #expect(try await peer.batch() == [1])
+    }
+
+    @Test func `closing the socket sends what is held before the close handshake`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        let readings = stage.socket.numbers(count: 2)
+        for number in 1...5 { readings.record(number) }
+        let closing = Task { await stage.socket.close() }
+        #expect(try await peer.values(5) == [1, 2, 3, 4, 5])
+        #expect(try await peer.message() == nil)
+        await closing.value
+        #expect(readings.counts.sent == 5 && readings.counts.isWhole)
+        readings.record(6)
+        #expect(readings.counts.dropped == 1, "nothing leaves any more")
+    }
+
+    @Test func `closing the socket does not wait for what cannot leave`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        peer.stall()
+        let readings = stage.socket.numbers(count: 1) { $0.farewell = .seconds(3) }
+        for number in 1...4 { readings.record(number) }
+        #expect(await telemetryEventually { readings.counts.leaving == 1 })
+        let closing = Task { await stage.socket.close() }
+        await stage.pause(of: .seconds(3))
+        await stage.state { if case .closing = $0 { true } else { false } }
+        peer.cut()
+        await closing.value
+        #expect(await telemetryEventually { readings.counts.leaving == 0 })
+        #expect(readings.counts.uncertain == 1 && readings.counts.dropped == 3 && readings.counts.isWhole)
+    }
+
+    @Test func `without a connection closing waits for nothing`() async {
+        let stage = Stage()
+        let readings = stage.socket.numbers()
+        readings.record(1)
+        await stage.socket.close()
+        #expect(await telemetryEventually { readings.counts.dropped == 1 })
+        #expect(await readings.flush(), "there is nothing to wait for")
+    }
+
+    @Test func `what is held leaves when the app goes to the background, before its connection is closed`() async throws {
+        let stage = Stage { $0.background = .close(after: .zero) }
+        let peer = try await stage.connect()
+        let readings = stage.socket.numbers()
+        for number in 1...3 { readings.record(number) }
+        let leaving = Task { await stage.socket.tell(.background) }
+        #expect(try await peer.batch() == [1, 2, 3])
+        #expect(try await peer.message() == nil)
+        #expect(peer.closeRecord?.code == .goingAway)
+        await leaving.value
+        await stage.state { if case .held = $0 { true } else { false } }
+        readings.record(4)
+        stage.clock.advance(by: .seconds(1))  // Attempts are a second apart.
+        await stage.socket.tell(.foreground)
+        let next = try await stage.connect()
+        readings.record(5)
+        let flushing = Task { await readings.flush() }
+        #expect(try await next.batch() == [4, 5], "in the background values collect")
+        #expect(await flushing.value)
+    }
+
+    @Test func `an app that is back before its farewell is over stays connected`() async throws {
+        let stage = Stage { $0.background = .close(after: .zero) }
+        let peer = try await stage.connect()
+        peer.stall()
+        let readings = stage.socket.numbers { $0.farewell = .seconds(3) }
+        readings.record(1)
+        let leaving = Task { await stage.socket.tell(.background) }
+        while !Task.isCancelled, await stage.clock.nextSleep() != .seconds(3) {}
+        await stage.socket.tell(.foreground)
+        stage.clock.advance(by: .seconds(3))
+        await leaving.value
+        peer.resume()
+        try await stage.socket.send(.text("still here"))
+        #expect(try await peer.texts(2) == ["[1]", "still here"])
+    }
+
+    @Test func `whatever else is sent overtakes all batches but the one on its way`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        peer.stall()
+        let readings = stage.socket.numbers(count: 1)
+        for number in 0..<100 { readings.record(number) }
+        #expect(await telemetryEventually { readings.counts.leaving == 1 })
+        try await stage.socket.send(.text("cancel"), lane: .urgent)
+        try await stage.socket.send(.text("order"))
+        peer.resume()
+        // The one that is taken may be handed over before them, between them or after them.
+        let texts = try await peer.texts(4)
+        #expect(Set(texts.prefix(3)) == ["[0]", "cancel", "order"] && texts[3] == "[1]")
+    }
+
+    @Test func `while there is no connection values collect, and the oldest give way`() async throws {
+        let stage = Stage()
+        let readings = stage.socket.numbers { $0.batch.capacity = 3 }
+        for number in 1...10 { readings.record(number) }
+        #expect(readings.counts.dropped == 7 && readings.counts.waiting == 3)
+        let flushing = Task { await readings.flush() }
+        let peer = try await stage.connect()
+        #expect(try await peer.batch() == [8, 9, 10])
+        #expect(await flushing.value)
+    }
+
+    @Test func `a value that cannot be encoded is told and left out, and its batch goes on`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        let failures = TelemetryNotes<WebSocketError.Code>()
+        let levels = stage.socket.telemetry(of: Double.self) { telemetry in
+            telemetry.batch.count = 4
+            telemetry.onFailure = { failures.add($0.code) }
+        }
+        for level in [1, .nan, 2.5, .infinity] { levels.record(level) }
+        #expect(try await peer.texts(1) == ["[1,2.5]"])
+        #expect(failures.all == [.codec, .codec])
+        for level in [Double.nan, .nan, .nan, .nan] { levels.record(level) }
+        #expect(await telemetryEventually { levels.counts.unencodable == 6 })
+        #expect(levels.counts.sent == 2 && levels.counts.isWhole)
+    }
+
+    @Test func `no message is longer than a batch may be, unless a single value is`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        let lines = stage.socket.telemetry(of: String.self) { $0.batch = BatchPolicy(count: 20, bytes: 1000, age: .seconds(3600)) }
+        let long = String(repeating: "x", count: 300)
+        for number in 0..<19 { lines.record("\(number)" + long) }
+        lines.record(long + long + long + long)
+        let flushing = Task { await lines.flush() }
+        var (count, isLonger) = (0, 0)
+        while count < 20 {
+            guard case .text(let text)? = try await peer.message() else { throw CancellationError() }
+            let batch = try JSONCodec().decode([String].self, from: .text(text))
+            if text.utf8.count > 1000 { isLonger += batch.count }
+            count += batch.count
+        }
+        #expect(count == 20 && isLonger == 1)
+        #expect(await flushing.value)
+    }
+
+    @Test func `telemetry that is closed sends the rest and takes nothing more`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        let readings = stage.socket.numbers()
+        readings.record(1)
+        #expect(await readings.close())
+        readings.record(2)
+        #expect(try await peer.batch() == [1])
+        #expect(readings.counts.sent == 1 && readings.counts.dropped == 1)
+        #expect(await readings.close(), "again is harmless")
+    }
+
+    @Test func `telemetry that is released sends the rest`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        do {
+            let readings = stage.socket.numbers()
+            readings.record(1)
+        }
+        #expect(try await peer.batch() == [1])
+        #expect(await telemetryEventually { stage.socket.session.held.isEmpty }, "and then nobody keeps it")
+    }
+
+    @Test func `nothing remains of a socket and its telemetry when both are released`() async throws {
+        let server = MemoryServer()
+        var witnesses: [TelemetryWitness] = []
+        do {
+            let socket = WebSocket(clock: ManualClock(), connect: server.connect)
+            let readings = socket.numbers(count: 2)
+            let cursors = socket.sender(of: Int.self, throttle: .seconds(1))
+            for number in 1...5 {
+                readings.record(number)
+                cursors.send(number)
+            }
+            witnesses = [TelemetryWitness(object: socket), TelemetryWitness(object: socket.session), TelemetryWitness(object: readings)]
+            _ = await server.nextAttempt()
+        }
+        #expect(await telemetryEventually { witnesses.allSatisfy { $0.object == nil } })
+    }
+
+    @Test func `when the server parts for good, what is held is dropped and counted`() async throws {
+        let stage = Stage()
+        let peer = try await stage.connect()
+        let readings = stage.socket.numbers()
+        readings.record(1)
+        _ = await peer.close(CloseFrame(.normal, reason: ""))
+        #expect(await telemetryEventually { readings.counts.dropped == 1 })
+        let late = stage.socket.numbers()
+        late.record(2)
+        #expect(late.counts.dropped == 1)
+    }
+
+    @Test(arguments: [SendPolicy(), .queue(2), .queue(1, .dropOldest), SendPolicy(whileDisconnected: .fail)])
+    func `however links come and go, each value arrives once and in order, or is counted`(policy: SendPolicy) async throws {
+        var configuration = WebSocketConfiguration()
+        (configuration.limits.sendBuffer, configuration.limits.receiveBuffer) = (60, 60)
+        let stage = Stage(sending: policy, configuration: configuration)
+        let listening = Task { for await _ in stage.socket.events {} }
+        let readings = stage.socket.numbers(count: 5)
+        let time = Task {
+            // Pauses before attempts and after refusals, and the patience of sends.
+            while !Task.isCancelled {
+                let sleep = await stage.clock.nextSleep()
+                if sleep <= Stage.policy.backoff.cap { stage.clock.advance(by: sleep) }
+            }
+        }
+        var (arrived, recorded) = ([Int](), 0)
+        for round in 0..<12 {
+            let peer = try await stage.accept()
+            for _ in 0..<20 {
+                readings.record(recorded)
+                recorded += 1
+            }
+            for _ in 0..<(round % 4) { if let batch = try? await peer.batch() { arrived += batch } }
+            if round.isMultiple(of: 3) { peer.stall() }
+            peer.cut()
+            while let batch = try? await peer.batch() { arrived += batch }
+        }
+        // If nothing is left to send, the close must not come before the socket knows of its connection.
+        let last = try await stage.connect()
+        let rest = Task { () -> [Int] in
+            var rest: [Int] = []
+            while let batch = try await last.batch() { rest += batch }
+            return rest
+        }
+        #expect(await readings.flush())
+        await stage.socket.close()
+        arrived += try await rest.value
+        time.cancel()
+        await listening.value
+        let counts = readings.counts
+        #expect(counts.isWhole && counts.recorded == recorded && counts.dropped == 0 && counts.waiting == 0 && counts.leaving == 0)
+        #expect(arrived == Set(arrived).sorted(), "each once, in order")
+        #expect(arrived.count >= counts.sent && arrived.count <= counts.sent + counts.uncertain)
+        #expect(counts.sent + counts.uncertain == recorded)
+    }
+}
