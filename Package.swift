@@ -85,7 +85,7 @@ let package = Package(
         .target(name: "CodecCore", path: "Sources/Core/CodecCore", swiftSettings: pure),
         .target(name: "StreamCore", dependencies: ["MachineCore"], path: "Sources/Core/StreamCore", swiftSettings: pure),
         .target(
-            name: "QuotesCore", dependencies: ["MachineCore", "CodecCore", "StreamCore"], path: "Sources/Core/QuotesCore",
+            name: "QuotesCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/QuotesCore",
             swiftSettings: pure),
 
         // Runtime: where rules meet the world.
@@ -126,8 +126,7 @@ let package = Package(
         .target(
             name: "HoldfastQuotes",
             dependencies: [
-                "Holdfast", "HoldfastCodecs", "HoldfastProtobuf", "MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime",
-                "CodecCore", "StreamCore", "QuotesCore", nioLocks, deques, protobuf,
+                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "QuotesCore", nioLocks, protobuf,
             ],
             path: "Sources/Client/HoldfastQuotes", swiftSettings: strict),
 
@@ -187,7 +186,7 @@ let package = Package(
         .testTarget(name: "CodecCoreTests", dependencies: ["CodecCore", "MachineCore"], swiftSettings: strict),
         .testTarget(name: "StreamCoreTests", dependencies: ["MachineCore", "StreamCore", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(
-            name: "QuotesCoreTests", dependencies: ["MachineCore", "CodecCore", "StreamCore", "QuotesCore", "HoldfastTesting"],
+            name: "QuotesCoreTests", dependencies: ["MachineCore", "CodecCore", "QuotesCore", "HoldfastTesting"],
             swiftSettings: strict),
         .testTarget(
             name: "WebSocketRuntimeTests",
@@ -220,8 +219,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastQuotesTests",
             dependencies: [
-                "MachineCore", "WebSocketCore", "SessionCore", "CodecCore", "StreamCore", "QuotesCore", "Holdfast", "HoldfastCodecs",
-                "HoldfastProtobuf", "HoldfastQuotes", "HoldfastServer", "HoldfastTesting", nioLocks, protobuf,
+                "MachineCore", "WebSocketCore", "QuotesCore", "Holdfast", "HoldfastQuotes", "HoldfastServer", "HoldfastTesting", nioLocks,
+                protobuf,
             ],
             swiftSettings: strict),
         .testTarget(

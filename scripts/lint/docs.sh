@@ -6,8 +6,6 @@ cd "$(dirname "$0")/../.."
 out=reports/docs
 build=$(swift build --show-bin-path)
 triple=$(swiftc -print-target-info | sed -nE 's/.*"triple": "([^"]*)".*/\1/p' | head -n 1)
-# What the client re-exports is documented with it: an app sees it as the client's own.
-reexported=$(sed -nE 's/^@_exported public import //p' Sources/Client/Holdfast/Exports.swift | paste -sd, -)
 maps=()
 for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap; do
     maps+=(-Xcc "-fmodule-map-file=$map")
@@ -18,7 +16,12 @@ for catalogue in Sources/*/*/*.docc; do
     module=$(basename "$catalogue" .docc)
     mkdir -p "$out/symbols/$module"
     options=()
-    [ "$module" != Holdfast ] || options=(-experimental-allowed-reexported-modules="$reexported")
+    # What a product re-exports is documented with it: an app sees it as the product's own. What Holdfast has stands there.
+    exports=$(dirname "$catalogue")/Exports.swift
+    if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastQuotes ]]; then
+        reexported=$(sed -nE 's/^@_exported public import //p' "$exports" | grep -vx Holdfast | paste -sd, -)
+        options=(-experimental-allowed-reexported-modules="$reexported")
+    fi
     swift-symbolgraph-extract -module-name "$module" -output-dir "$out/symbols/$module" -target "$triple" \
         -I "$build/Modules" -I Sources/Runtime/CZlib "${maps[@]}" -module-cache-path "$build/ModuleCache" \
         -minimum-access-level public -skip-synthesized-members -emit-extension-block-symbols "${options[@]}"

@@ -1,6 +1,6 @@
 extension ByteReader {
     /// Goes past the next value of JSON by its brackets and strings, whatever the rest; at its first byte.
-    mutating func skipJSON() throws(CodecError) {
+    package mutating func skipJSON() throws(CodecError) {
         var depth = 0
         repeat {
             let place = position

@@ -1,5 +1,5 @@
 /// Where a string of JSON stands between its quotes.
-struct JSONText {
+package struct JSONText {
     let start: Int
     let end: Int
     let hasEscapes: Bool
@@ -7,12 +7,12 @@ struct JSONText {
 
 extension ByteReader {
     /// Goes past white space, RFC 8259 §2.
-    mutating func skipSpace() {
+    package mutating func skipSpace() {
         while let byte = peek(), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position &+= 1 }
     }
 
     /// Goes past white space, then past this byte if it is next.
-    mutating func skipSpace(to byte: UInt8) -> Bool {
+    package mutating func skipSpace(to byte: UInt8) -> Bool {
         skipSpace()
         guard peek() == byte else { return false }
         position &+= 1
@@ -20,7 +20,7 @@ extension ByteReader {
     }
 
     /// Goes past a string whose opening quote has been taken.
-    mutating func jsonText() throws(CodecError) -> JSONText {
+    package mutating func jsonText() throws(CodecError) -> JSONText {
         let start = position
         var hasEscapes = false
         while true {
@@ -51,7 +51,7 @@ extension ByteReader {
     }
 
     /// The text of a string, its escapes resolved.
-    func string(of text: JSONText) throws(CodecError) -> String {
+    package func string(of text: JSONText) throws(CodecError) -> String {
         let bytes = unsafe bytes(from: text.start, to: text.end)
         guard text.hasEscapes else {
             guard let string = unsafe String(utf8: bytes) else { throw CodecError(.invalidText, at: text.start) }

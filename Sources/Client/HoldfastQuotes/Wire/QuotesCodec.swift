@@ -1,0 +1,56 @@
+package import QuotesCore
+import CodecCore
+package import WebSocketCore
+
+/// Turns requests and replies into messages, and back.
+package struct QuotesCodec: Hashable, Sendable {
+    package let encoding: QuotesEncoding
+
+    package init(_ encoding: QuotesEncoding) { self.encoding = encoding }
+
+    package func encode(_ request: QuotesRequest) -> Message {
+        switch encoding {
+        case .json: .text(String(decoding: QuotesFormat.json.encode(request), as: UTF8.self))
+        case .messagePack: .binary(QuotesFormat.messagePack.encode(request))
+        case .protobuf: .binary(request.protobuf)
+        }
+    }
+
+    package func encode(_ reply: QuotesReply) -> Message {
+        switch encoding {
+        case .json: .text(String(decoding: QuotesFormat.json.encode(reply), as: UTF8.self))
+        case .messagePack: .binary(QuotesFormat.messagePack.encode(reply))
+        case .protobuf: .binary(reply.protobuf)
+        }
+    }
+
+    /// What a client sent; nil if it is of a type that a later version has.
+    ///
+    /// - Throws: What is wrong with it, for the words of the refusal.
+    package func request(from message: Message) throws -> QuotesRequest? {
+        try check(message)
+        return try message.withBytes { bytes in
+            switch encoding {
+            case .json: try QuotesFormat.json.request(from: bytes.bytes)
+            case .messagePack: try QuotesFormat.messagePack.request(from: bytes.bytes)
+            case .protobuf: try QuotesRequest(protobuf: bytes)
+            }
+        }
+    }
+
+    /// What a server sent; nil if it is of a type that a later version has.
+    package func reply(from message: Message) throws -> QuotesReply? {
+        try check(message)
+        return try message.withBytes { bytes in
+            switch encoding {
+            case .json: try QuotesFormat.json.reply(from: bytes.bytes)
+            case .messagePack: try QuotesFormat.messagePack.reply(from: bytes.bytes)
+            case .protobuf: try QuotesReply(protobuf: bytes)
+            }
+        }
+    }
+
+    private func check(_ message: Message) throws(CodecError) {
+        guard message.kind == (encoding == .json ? .text : .binary) else { throw CodecError(.malformed, at: 0) }
+    }
+}

@@ -1,0 +1,138 @@
+import CodecCore
+import QuotesCore
+import SwiftProtobuf
+
+extension WireReply {
+    fileprivate init(_ reply: QuotesReply) {
+        self.init()
+        switch reply {
+        case .welcome(let welcome):
+            var wire = WireWelcome()
+            wire.version = UInt32(clamping: welcome.version)
+            wire.market = UInt64(clamping: welcome.market)
+            wire.symbols = UInt32(clamping: welcome.symbols)
+            self.welcome = wire
+        case .snapshot(let part):
+            var wire = WireSnapshot()
+            (wire.id, wire.seq, wire.round) = (UInt64(clamping: part.id), UInt64(clamping: part.sequence), UInt64(clamping: part.round))
+            (wire.last, wire.quotes) = (part.isLast, part.quotes.map { WireFullQuote($0) })
+            snapshot = wire
+        case .ticks(let ticks): self.ticks = WireTicks(ticks)
+        case .refusal(let refusal):
+            var wire = WireRefusal()
+            if let id = refusal.id { wire.id = UInt64(clamping: id) }
+            (wire.code, wire.message) = (refusal.code.rawValue, refusal.message)
+            error = wire
+        }
+    }
+}
+
+extension WireFullQuote {
+    fileprivate init(_ quote: QuotesReply.FullQuote) {
+        self.init()
+        let figures = quote.state.figures
+        (symbol, name, version) = (quote.symbol, quote.name, UInt64(clamping: quote.state.version))
+        (bid, ask, last, volume, time) = (figures.bid, figures.ask, figures.last, figures.volume, figures.time)
+    }
+}
+
+extension WireTicks {
+    fileprivate init(_ message: QuotesReply.Ticks) {
+        self.init()
+        (seq, conflated) = (UInt64(clamping: message.sequence), UInt64(clamping: message.conflated))
+        // Columns of their own, for those of a message are reached by a copy on each access.
+        var columns = (symbols: [UInt32](), versions: [UInt64](), masks: [UInt32](), changes: [Int64]())
+        for tick in message.ticks {
+            columns.symbols.append(tick.symbol)
+            columns.versions.append(UInt64(clamping: tick.version))
+            columns.masks.append(UInt32(tick.fields.rawValue))
+            if tick.fields.contains(.bid) { columns.changes.append(tick.differences.bid) }
+            if tick.fields.contains(.ask) { columns.changes.append(tick.differences.ask) }
+            if tick.fields.contains(.last) { columns.changes.append(tick.differences.last) }
+            if tick.fields.contains(.volume) { columns.changes.append(tick.differences.volume) }
+            if tick.fields.contains(.time) { columns.changes.append(tick.differences.time) }
+        }
+        (symbols, versions, masks, changes) = columns
+    }
+}
+
+extension QuotesReply {
+    var protobuf: [UInt8] {
+        // Only a required field that is missing can fail, and proto3 has none.
+        (try? WireReply(self).serializedBytes()) ?? []
+    }
+
+    /// What a server sent; nil if it is of a type that a later version has.
+    init?(protobuf bytes: UnsafeRawBufferPointer) throws {
+        switch try WireReply(serializedBytes: bytes.bytes).body {
+        case .welcome(let welcome):
+            self = .welcome(
+                Welcome(version: Int64(welcome.version), market: try Int64(wire: welcome.market), symbols: Int64(welcome.symbols)))
+        case .snapshot(let part):
+            guard part.quotes.count <= QuotesLimits.entriesRead else { throw CodecError(.tooLarge, at: 0) }
+            var quotes: [FullQuote] = []
+            quotes.reserveCapacity(part.quotes.count)
+            for quote in part.quotes { quotes.append(try FullQuote(quote)) }
+            self = .snapshot(
+                SnapshotPart(
+                    id: try Int64(wire: part.id), sequence: try Int64(wire: part.seq), round: try Int64(wire: part.round),
+                    isLast: part.last, quotes: quotes))
+        case .ticks(let ticks): self = .ticks(try Ticks(ticks))
+        case .error(let refusal):
+            self = .refusal(
+                Refusal(
+                    id: refusal.hasID ? try Int64(wire: refusal.id) : nil, code: QuotesRefusalCode(rawValue: refusal.code),
+                    message: refusal.message))
+        case nil: return nil
+        }
+    }
+}
+
+extension QuotesReply.FullQuote {
+    fileprivate init(_ wire: WireFullQuote) throws(CodecError) {
+        let figures = QuoteFigures(bid: wire.bid, ask: wire.ask, last: wire.last, volume: wire.volume, time: wire.time)
+        self.init(symbol: wire.symbol, name: wire.name, state: QuoteState(version: try Int64(wire: wire.version), figures: figures))
+    }
+}
+
+extension QuotesReply.Ticks {
+    fileprivate init(_ wire: WireTicks) throws(CodecError) {
+        let (symbols, versions, masks, changes) = (wire.symbols, wire.versions, wire.masks, wire.changes)
+        let count = symbols.count
+        guard count <= QuotesLimits.entriesRead else { throw CodecError(.tooLarge, at: 0) }
+        guard versions.count == count, masks.count == count else { throw CodecError(.malformed, at: 0) }
+        var ticks: [QuotesReply.Tick] = []
+        ticks.reserveCapacity(count)
+        var column = ChangeColumn(changes)
+        for index in 0..<count {
+            guard masks[index] <= QuoteFields.all.rawValue else { throw CodecError(.malformed, at: 0) }
+            let fields = QuoteFields(rawValue: UInt8(masks[index]))
+            var differences = QuoteFigures()
+            if fields.contains(.bid) { differences.bid = try column.next() }
+            if fields.contains(.ask) { differences.ask = try column.next() }
+            if fields.contains(.last) { differences.last = try column.next() }
+            if fields.contains(.volume) { differences.volume = try column.next() }
+            if fields.contains(.time) { differences.time = try column.next() }
+            let version = try Int64(wire: versions[index])
+            ticks.append(QuotesReply.Tick(symbol: symbols[index], version: version, fields: fields, differences: differences))
+        }
+        guard column.isAtEnd else { throw CodecError(.trailingBytes, at: 0) }
+        self.init(sequence: try Int64(wire: wire.seq), conflated: try Int64(wire: wire.conflated), ticks: ticks)
+    }
+}
+
+/// The differences of all ticks, one after another.
+private struct ChangeColumn {
+    private let changes: [Int64]
+    private var place = 0
+
+    init(_ changes: [Int64]) { self.changes = changes }
+
+    var isAtEnd: Bool { place == changes.count }
+
+    mutating func next() throws(CodecError) -> Int64 {
+        guard place < changes.count else { throw CodecError(.truncated, at: 0) }
+        defer { place += 1 }
+        return changes[place]
+    }
+}

@@ -1,0 +1,185 @@
+package import MachineCore
+
+/// The client's side: what is known of every symbol, and what to ask for when something was lost.
+///
+/// A symbol keeps its place for good, over all connections. What is shown of it never goes back: its version only grows, as long as the
+/// market is the same.
+package struct Book: Machine, Hashable {
+    /// Where the book stands.
+    package enum Phase: Hashable, Sendable {
+        /// No connection. → `greeting` on `opened`.
+        case offline
+        /// A connection without a welcome yet. → `filling` or `following` on a welcome, → `offline` on `lost`, → `ended` on what cannot be.
+        case greeting
+        /// Something that was asked for has not come in full. → `following` with the last part, → `offline` on `lost`, → `ended` as above.
+        case filling
+        /// All that was asked for has come. → `filling` on `subscribe`, a gap or garbage, → `offline` on `lost`, → `ended` as above.
+        case following
+        /// The connection was given up: nothing of it counts. → `offline` on `lost`.
+        case ended
+    }
+    /// What can happen to the book.
+    package enum Input: Hashable, Sendable {
+        /// A connection is open.
+        case opened
+        /// The connection is gone.
+        case lost
+        /// The server sent this.
+        case received(QuotesReply)
+        /// The server sent what cannot be decoded.
+        case receivedGarbage
+        /// The app wants to see these symbols; ids are not used twice.
+        case subscribe(id: Int64, [SymbolPattern])
+        /// The app wants to see those of this subscription no more.
+        case unsubscribe(id: Int64)
+    }
+    /// What to do, and what became known.
+    package enum Effect: Hashable, Sendable {
+        /// Send this to the server.
+        case send(QuotesRequest)
+        /// The connection cannot be trusted: end it, and answer `lost`.
+        case giveUp(Distrust)
+        /// These places are to be shown anew, each at least once.
+        case changed([Int])
+        /// The server does not show what a subscription wants, for this reason.
+        case refused(id: Int64?, QuotesRefusalCode, String)
+    }
+    /// Why a connection was given up.
+    package enum Distrust: Hashable, Sendable {
+        /// Nothing of what was asked for came for too long.
+        case silence
+        /// Too many messages were garbage.
+        case garbage
+        /// It speaks another version.
+        case version(Int64)
+        /// It has more symbols than this side takes.
+        case tooManySymbols(Int64)
+    }
+    /// What has come of a subscription on this connection.
+    enum Standing: Hashable, Sendable {
+        /// Not all of it since it was asked for last.
+        case awaited
+        /// All of it.
+        case complete
+        /// The server does not have it.
+        case refused
+    }
+    /// What the app wants to see.
+    struct Subscription: Hashable, Sendable {
+        var id: Int64
+        var patterns: [SymbolPattern]
+        var standing = Standing.awaited
+    }
+    /// What is known of a symbol.
+    struct Slot: Hashable, Sendable {
+        var name: String
+        /// What the server sent last: the base of the next differences, while the epoch is the present one.
+        var base: QuoteState
+        /// The newest that is known; version 0: nothing.
+        var shown: QuoteState
+        var epoch: UInt64
+        /// Somebody wants to see it.
+        var isListed: Bool
+    }
+
+    package internal(set) var phase = Phase.offline
+    package internal(set) var counts = QuoteCounts()
+    /// When the last message came that was in its place.
+    package internal(set) var heard: Moment?
+    let rate: Int64?
+    let policy: BookPolicy
+    var subscriptions: [Subscription] = []
+    var slots: [Slot] = []
+    var placeByName: [String: Int] = [:]
+    /// For each number of the present connection, the place; -1: none.
+    var placeBySymbol: [Int32] = []
+    /// Grows whenever all bases become void.
+    var epoch: UInt64 = 1
+    var market: Int64?
+    var symbolCount: Int64 = 0
+    var expected: Int64 = 1
+    var round: Int64 = 0
+    var garbage = 0
+    /// When the connection is given up unless something comes.
+    var patienceEnds: Moment?
+    /// When a resync may be sent.
+    var nextResync = Moment.start
+    var owesResync = false
+
+    /// A book of nothing.
+    ///
+    /// - Parameter rate: How many updates a second are wanted at most; nil: as many as come.
+    package init(rate: Int64? = nil, policy: BookPolicy = BookPolicy()) { (self.rate, self.policy) = (rate, policy) }
+
+    /// How many places there are; what was once known stays.
+    package var count: Int { slots.count }
+
+    /// What to show of a place; nil if nobody wants to see it, or nothing is known.
+    package subscript(place: Int) -> Quote? {
+        let slot = slots[place]
+        guard slot.isListed, slot.shown.version > 0 else { return nil }
+        return Quote(symbol: slot.name, state: slot.shown, isCurrent: slot.epoch == epoch)
+    }
+
+    /// The symbol at a place.
+    package func name(of place: Int) -> String { slots[place].name }
+
+    /// The place of a symbol that was seen.
+    package func place(of symbol: String) -> Int? { placeByName[symbol] }
+
+    package var deadline: Moment? { owesResync ? min(nextResync, patienceEnds ?? .distantFuture) : patienceEnds }
+
+    package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+        switch input {
+        case .opened: open(at: now, into: &effects)
+        case .lost:
+            phase = .offline
+            invalidate(into: &effects)
+            (patienceEnds, owesResync, placeBySymbol) = (nil, false, [])
+        case .received(let reply): if isOpen { receive(reply, at: now, into: &effects) }
+        case .receivedGarbage: if isOpen { distrust(at: now, into: &effects) }
+        case .subscribe(let id, let patterns):
+            subscriptions.append(Subscription(id: id, patterns: patterns))
+            guard isOpen else { return }
+            effects.append(.send(request(for: subscriptions.count - 1)))
+            expectMore(at: now)
+        case .unsubscribe(let id): unsubscribe(id, at: now, into: &effects)
+        }
+    }
+
+    package mutating func wake(at now: Moment, into effects: inout [Effect]) {
+        if let patienceEnds, now >= patienceEnds { return giveUp(.silence, into: &effects) }
+        if owesResync, now >= nextResync { resync(at: now, into: &effects) }
+    }
+
+    var isOpen: Bool {
+        switch phase {
+        case .offline, .ended: false
+        case .greeting, .filling, .following: true
+        }
+    }
+
+    func request(for index: Int) -> QuotesRequest {
+        let subscription = subscriptions[index]
+        return .subscribe(id: subscription.id, symbols: subscription.patterns.map(\.description), rate: rate)
+    }
+
+    /// Gives the server time for what is asked of it.
+    mutating func expectMore(at now: Moment) {
+        if phase == .following { phase = .filling }
+        patienceEnds = now + policy.patience
+    }
+
+    /// Nothing that is known can be the base of a difference any more, nor be shown as current.
+    mutating func invalidate(into effects: inout [Effect]) {
+        let current = slots.indices.filter { slots[$0].epoch == epoch && slots[$0].isListed }
+        epoch += 1
+        if !current.isEmpty { effects.append(.changed(current)) }
+    }
+
+    mutating func giveUp(_ reason: Distrust, into effects: inout [Effect]) {
+        (phase, patienceEnds, owesResync) = (.ended, nil, false)
+        invalidate(into: &effects)
+        effects.append(.giveUp(reason))
+    }
+}

@@ -1,0 +1,170 @@
+import Holdfast
+import HoldfastQuotes
+import HoldfastServer
+import HoldfastTesting
+import QuotesCore
+import Testing
+
+/// A real server and a real socket, with a link between them that misbehaves.
+@Suite(.timeLimit(.minutes(5))) struct QuoteFaultTests {
+    /// Waits for something; only the suite's time limit ends a wait that is in vain.
+    private func until(_ isReached: () -> Bool) async throws {
+        while !isReached() { try await Task.sleep(for: .milliseconds(2)) }
+    }
+
+    /// Runs a market behind a link, with a feed that follows all of it.
+    private func follow(
+        _ market: QuoteMarket, _ encoding: QuotesEncoding = .messagePack, rate: Int? = nil, isEndlesslyPatient: Bool = false,
+        _ body: (QuoteFeed, FaultyLink) async throws -> Void
+    ) async throws {
+        try await market.server.withRunning { server in
+            let link = try await FaultyLink.start(to: server.port)
+            let socket = WebSocket("ws://127.0.0.1:\(link.port)/feed") { options in
+                QuoteFeed.prepare(&options, [encoding])
+                (options.connection.timeouts.connect, options.connection.timeouts.handshake) = (.seconds(60), .seconds(60))
+                // So that the sizes of messages are known.
+                options.connection.compression = nil
+                // A busy machine may be deaf for a while: that is no fault of the link.
+                options.connection.timeouts.ping = .seconds(300)
+                options.reconnect.backoff = Backoff(base: .milliseconds(20), cap: .milliseconds(200))
+                options.reconnect.spacing = .zero
+            }
+            let feed =
+                isEndlesslyPatient
+                ? QuoteFeed(over: socket, rate: rate, clock: ManualClock()) : QuoteFeed(over: socket, rate: rate)
+            try feed.subscribe("S*")
+            try await body(feed, link)
+            await feed.close()
+            try await link.stop()
+        }
+    }
+
+    @Test(arguments: QuotesEncoding.allCases) func `the book becomes the market`(encoding: QuotesEncoding) async throws {
+        let market = QuoteMarket(symbols: 450)
+        try await follow(market, encoding) { feed, _ in
+            for _ in 1...20 {
+                market.trade()
+                await Task.yield()
+            }
+            try await until { market.isShown(by: feed) }
+            #expect(feed.counts.garbage == 0 && feed.counts.gaps == 0)
+        }
+    }
+
+    @Test func `a link that stands still makes the server conflate, and in the end the newest is shown`() async throws {
+        let market = QuoteMarket(symbols: 300)
+        // How long the link stands still depends on the machine.
+        try await follow(market, .json, isEndlesslyPatient: true) { feed, link in
+            try await until { market.isShown(by: feed) }
+            link.stall()
+            var trades = 0
+            // At first the buffers of the system take what is sent; after that nothing is made that could not be sent.
+            while market.conflated == 0 || trades < 500, trades < 100_000 {
+                market.trade()
+                trades += 1
+                if trades % 10 == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            }
+            // What waits is a list of symbols, whatever has happened to them.
+            for _ in 1...1000 { market.trade() }
+            link.resume()
+            try await until { market.isShown(by: feed) }
+            let counts = feed.counts
+            #expect(counts.conflated >= 300 * 900, "the trades of the last round are one tick of each symbol")
+            #expect(counts.ticks + counts.conflated >= UInt64(300 * trades))
+            #expect(counts.gaps == 0 && counts.garbage == 0 && counts.connections == 1)
+        }
+    }
+
+    @Test func `at a rate the server sends no more, and the last change comes`() async throws {
+        let market = QuoteMarket(symbols: 3)
+        try await follow(market, rate: 5) { feed, _ in
+            try await until { market.isShown(by: feed) }
+            let start = ContinuousClock.now
+            for _ in 1...400 {
+                market.trade()
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            try await until { market.isShown(by: feed) }
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            // One at once, then five a second.
+            #expect(Double(feed.counts.ticks) <= 3 * (2 + 5 * seconds))
+            #expect(feed.counts.conflated + feed.counts.ticks == 1200)
+        }
+    }
+
+    @Test func `cuts in the middle of snapshots and ticks are survived`() async throws {
+        let market = QuoteMarket(symbols: 1500)
+        try await follow(market) { feed, link in
+            // A snapshot has more than 30,000 bytes, so no connection gets to its end.
+            link.cut(after: 8_000...20_000)
+            try await until {
+                market.trade()
+                return feed.counts.connections >= 5
+            }
+            #expect(!feed.isCurrent)
+            #expect(feed.counts.quotes > 0)
+            // Now they get through it, and no further than some ticks.
+            link.cut(after: 150_000...400_000)
+            try await until {
+                market.trade()
+                return feed.counts.connections >= 9
+            }
+            link.cut(after: nil)
+            try await until { market.isShown(by: feed) }
+            #expect(feed.counts.garbage == 0)
+        }
+    }
+
+    @Test func `messages that the server drops on purpose are missed and made good`() async throws {
+        let market = QuoteMarket(symbols: 450) { $0 % 7 == 0 ? .dropped : .sent }
+        try await follow(market) { feed, _ in
+            try await until {
+                market.trade()
+                return feed.counts.gaps >= 5
+            }
+            try await until { market.isShown(by: feed) }
+            #expect(feed.counts.resyncs >= 2 && feed.counts.garbage == 0 && feed.counts.connections == 1)
+        }
+    }
+
+    @Test(arguments: [QuotesEncoding.json, .messagePack]) func `garbage costs a resync, too much of it the connection`(
+        encoding: QuotesEncoding
+    ) async throws {
+        let market = QuoteMarket(symbols: 250) { $0 % 11 == 0 ? .garbage : .sent }
+        try await follow(market, encoding) { feed, _ in
+            try await until {
+                market.trade()
+                return feed.counts.connections >= 2 && feed.counts.garbage >= 4
+            }
+            #expect(feed.complaint == "too much of it could not be trusted")
+            try await until { market.isShown(by: feed) }
+        }
+    }
+
+    @Test func `a reader that takes five milliseconds for each update sees the newest, and delays nobody`() async throws {
+        let market = QuoteMarket(symbols: 100)
+        try await follow(market) { feed, _ in
+            try await until { market.isShown(by: feed) }
+            let slow = Task {
+                var (versions, count) = ([String: Int64](), 0)
+                for await update in feed.updates() {
+                    count += 1
+                    for quote in update.quotes {
+                        #expect(quote.version >= versions[quote.symbol, default: 0], "it never goes back")
+                        versions[quote.symbol] = quote.version
+                    }
+                    if versions.count == 100, versions.values.allSatisfy({ $0 == 301 }) { break }
+                    try? await Task.sleep(for: .milliseconds(5))
+                }
+                return count
+            }
+            for _ in 1...300 {
+                market.trade()
+                await Task.yield()
+            }
+            try await until { market.isShown(by: feed) }
+            // It ends only when it has seen the last version of every symbol.
+            #expect(await slow.value <= 302)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import HoldfastTesting
+import MachineCore
+import QuotesCore
+import Testing
+
+/// Whatever a server and an app do, in whatever order.
+@Suite struct BookExplorationTests {
+    private static func quote(_ version: Int64) -> QuotesReply.FullQuote {
+        .init(symbol: 0, name: "A", state: QuoteState(version: version, figures: .of(version)))
+    }
+    private static func part(_ sequence: Int64, round: Int64, _ version: Int64, isLast: Bool) -> Book.Input {
+        .received(.snapshot(.init(id: 1, sequence: sequence, round: round, isLast: isLast, quotes: [quote(version)])))
+    }
+    private static func tick(_ sequence: Int64, _ version: Int64) -> Book.Input {
+        let tick = QuotesReply.Tick(symbol: 0, version: version, fields: .last, differences: QuoteFigures(last: 1))
+        return .received(.ticks(.init(sequence: sequence, ticks: [tick])))
+    }
+    private static let inputs: [Book.Input] = [
+        .opened, .lost, .receivedGarbage, .unsubscribe(id: 1), .received(.welcome(.init(market: 1, symbols: 1))),
+        .received(.refusal(.init(id: 1, code: .badRequest, message: ""))), part(1, round: 0, 1, isLast: true),
+        part(1, round: 0, 2, isLast: false), part(2, round: 1, 3, isLast: true), tick(2, 2), tick(3, 4),
+    ]
+
+    @Test func `every reachable edge keeps the promises`() throws {
+        var book = Book(policy: BookPolicy(garbageLimit: 2))
+        var effects: [Book.Effect] = []
+        book.handle(.subscribe(id: 1, [SymbolPattern("A")!]), at: .start, into: &effects)
+        let states = try explore(book, inputs: Self.inputs, depth: 7, tick: .seconds(6)) { step in
+            // The driver opens no connection while there is one.
+            if step.input == .opened, step.before.phase != .offline { return }
+            let (before, after) = (step.before, step.after)
+            let isOpen = ![.offline, .ended].contains(after.phase)
+            let (old, new) = (before.count > 0 ? before[0] : nil, after.count > 0 ? after[0] : nil)
+            if let old, let new { try #require(new.version >= old.version, "\(step)") }
+            // What is shown as current has come on this connection, and what is no longer current is told.
+            if let new, new.isCurrent { try #require([.filling, .following].contains(after.phase), "\(step)") }
+            if old != new { try #require(step.effects.contains(.changed([0])), "\(step)") }
+            // There is always somebody who goes on: the server, or time.
+            try #require((after.deadline != nil) == isOpen, "\(step)")
+            for effect in step.effects {
+                switch effect {
+                case .send: try #require(isOpen, "\(step)")
+                case .giveUp: try #require(after.phase == .ended, "\(step)")
+                case .changed, .refused: break
+                }
+            }
+            try #require((after.phase == .ended) == (before.phase == .ended && step.input != .lost || step.gaveUp), "\(step)")
+        }
+        #expect(states > 1000)
+    }
+}
+
+extension Step<Book> {
+    fileprivate var gaveUp: Bool { effects.contains { if case .giveUp = $0 { true } else { false } } }
+}

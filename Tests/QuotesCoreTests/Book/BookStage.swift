@@ -1,0 +1,76 @@
+import MachineCore
+import QuotesCore
+
+/// A book whose connection the test plays.
+struct BookStage {
+    var book: Book
+    var now = Moment.start
+    private(set) var effects: [Book.Effect] = []
+
+    init(rate: Int64? = nil, policy: BookPolicy = BookPolicy()) { book = Book(rate: rate, policy: policy) }
+
+    /// A book that follows these symbols, whose numbers are their places, all at version 1 and price 100.
+    init(following first: String, _ others: String...) {
+        self.init()
+        let names = [first] + others
+        handle(.subscribe(id: 1, [SymbolPattern("*")!]))
+        connect(symbols: names.count)
+        snapshot(1, names.enumerated().map { full(UInt32($0.offset), $0.element, 1, 100) })
+        effects = []
+    }
+
+    mutating func handle(_ input: Book.Input) { book.handle(input, at: now, into: &effects) }
+
+    mutating func connect(market: Int64 = 1, symbols: Int) {
+        handle(.opened)
+        handle(.received(.welcome(.init(market: market, symbols: Int64(symbols)))))
+    }
+
+    mutating func snapshot(
+        _ sequence: Int64, _ quotes: [QuotesReply.FullQuote], id: Int64 = 1, round: Int64 = 0, isLast: Bool = true
+    ) {
+        handle(.received(.snapshot(.init(id: id, sequence: sequence, round: round, isLast: isLast, quotes: quotes))))
+    }
+
+    func full(_ symbol: UInt32, _ name: String, _ version: Int64, _ last: Int64) -> QuotesReply.FullQuote {
+        .init(symbol: symbol, name: name, state: QuoteState(version: version, figures: .of(last)))
+    }
+
+    /// A message that moves the last price of one symbol.
+    mutating func tick(_ sequence: Int64, _ symbol: UInt32, _ version: Int64, by difference: Int64) {
+        let tick = QuotesReply.Tick(symbol: symbol, version: version, fields: .last, differences: QuoteFigures(last: difference))
+        handle(.received(.ticks(.init(sequence: sequence, ticks: [tick]))))
+    }
+
+    /// Lets time pass.
+    mutating func wait(_ duration: Duration) {
+        now = now + duration
+        book.wake(at: now, into: &effects)
+    }
+
+    /// What the book wants to be done since the last time.
+    mutating func takeOrders() -> [Book.Effect] {
+        defer { effects = [] }
+        return effects.filter { if case .changed = $0 { false } else { true } }
+    }
+
+    mutating func takeChanges() -> [[Int]] {
+        defer { effects = [] }
+        return effects.compactMap { if case .changed(let places) = $0 { places } else { nil } }
+    }
+
+    /// Version, last price, and whether it is current: of a symbol that is shown.
+    func shown(_ symbol: String) -> Shown? {
+        guard let place = book.place(of: symbol), let quote = book[place] else { return nil }
+        return Shown(quote.version, quote.last, quote.isCurrent)
+    }
+
+    struct Shown: Equatable {
+        let version, last: Int64
+        let isCurrent: Bool
+
+        init(_ version: Int64, _ last: Int64, _ isCurrent: Bool = true) {
+            (self.version, self.last, self.isCurrent) = (version, last, isCurrent)
+        }
+    }
+}

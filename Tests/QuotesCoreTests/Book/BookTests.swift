@@ -1,0 +1,289 @@
+import MachineCore
+import QuotesCore
+import Testing
+
+/// What a client knows, and what it asks for.
+@Suite struct BookTests {
+    @Test func `with each connection it asks for everything anew`() {
+        var stage = BookStage(rate: 30)
+        stage.handle(.subscribe(id: 1, [SymbolPattern("SAIL")!, SymbolPattern("BANK*")!]))
+        #expect(stage.takeOrders() == [], "there is nobody to ask")
+        let request = Book.Effect.send(.subscribe(id: 1, symbols: ["SAIL", "BANK*"], rate: 30))
+        for _ in 1...2 {
+            stage.handle(.opened)
+            #expect(stage.takeOrders() == [request])
+            stage.handle(.lost)
+        }
+        stage.handle(.opened)
+        stage.handle(.subscribe(id: 2, [SymbolPattern("X")!]))
+        stage.handle(.unsubscribe(id: 1))
+        #expect(stage.takeOrders() == [request, .send(.subscribe(id: 2, symbols: ["X"], rate: 30)), .send(.unsubscribe(id: 1))])
+    }
+
+    @Test func `a snapshot is shown, and ticks change it`() {
+        var stage = BookStage(following: "SAIL", "BANK.1")
+        #expect(stage.book.phase == .following)
+        stage.tick(2, 1, 5, by: -3)
+        stage.tick(3, 1, 6, by: 10)
+        #expect(stage.takeChanges() == [[1], [1]])
+        #expect(stage.shown("SAIL") == .init(1, 100))
+        #expect(stage.shown("BANK.1") == .init(6, 107))
+        #expect(stage.book.counts.ticks == 2 && stage.book.counts.quotes == 2 && stage.book.counts.messages == 3)
+    }
+
+    @Test func `a gap makes everything old, and all is asked for again`() {
+        var stage = BookStage(following: "SAIL", "BANK.1")
+        stage.tick(3, 0, 3, by: 1)
+        #expect(stage.takeOrders() == [.send(.resync(round: 1))])
+        #expect(stage.shown("SAIL") == .init(1, 100, false), "a difference to what was lost is of no use")
+        stage.tick(4, 0, 4, by: 1)
+        #expect(stage.shown("SAIL") == .init(1, 100, false))
+        stage.snapshot(5, [stage.full(0, "SAIL", 4, 102)], round: 1, isLast: false)
+        #expect(stage.shown("SAIL") == .init(4, 102))
+        #expect(stage.shown("BANK.1") == .init(1, 100, false))
+        stage.tick(6, 0, 5, by: 1)
+        #expect(stage.shown("SAIL") == .init(5, 103))
+        #expect(stage.book.phase == .filling)
+        stage.snapshot(7, [stage.full(1, "BANK.1", 1, 100)], round: 1)
+        #expect(stage.shown("BANK.1") == .init(1, 100))
+        #expect(stage.book.phase == .following)
+        #expect(stage.book.counts.gaps == 1 && stage.book.counts.resyncs == 1 && stage.book.counts.garbage == 0)
+    }
+
+    @Test func `a snapshot after a gap is good, but the end of an earlier round is not that of the resync`() {
+        var stage = BookStage(following: "SAIL", "BANK.1")
+        stage.handle(.subscribe(id: 2, [SymbolPattern("SAIL")!]))
+        stage.snapshot(4, [stage.full(0, "SAIL", 3, 101)], id: 2)
+        #expect(stage.shown("SAIL") == .init(3, 101))
+        stage.snapshot(5, [stage.full(0, "SAIL", 3, 101), stage.full(1, "BANK.1", 1, 100)])
+        #expect(stage.book.phase == .filling)
+        stage.snapshot(6, [], round: 1)
+        stage.snapshot(7, [], id: 2, round: 1)
+        #expect(stage.book.phase == .following)
+    }
+
+    @Test func `gaps in a row are one resync, then another after a while`() {
+        var stage = BookStage(following: "SAIL")
+        for sequence in [3, 5, 7] as [Int64] { stage.tick(sequence, 0, 2, by: 1) }
+        #expect(stage.takeOrders() == [.send(.resync(round: 1))])
+        #expect(stage.book.deadline == stage.now + .milliseconds(200))
+        stage.wait(.milliseconds(199))
+        #expect(stage.takeOrders() == [])
+        stage.snapshot(8, [stage.full(0, "SAIL", 9, 105)], round: 1)
+        #expect(stage.book.phase == .filling, "what was asked for before the last gap may be lacking")
+        stage.wait(.milliseconds(1))
+        #expect(stage.takeOrders() == [.send(.resync(round: 2))])
+    }
+
+    @Test func `what came before is ignored`() {
+        var stage = BookStage(following: "SAIL")
+        stage.tick(2, 0, 2, by: 1)
+        stage.tick(2, 0, 2, by: 1)
+        stage.snapshot(1, [stage.full(0, "SAIL", 9, 9)])
+        #expect(stage.shown("SAIL") == .init(2, 101))
+        #expect(stage.book.counts.duplicates == 2)
+    }
+
+    @Test func `what is not newer is not shown, but is the base of what follows`() {
+        var stage = BookStage(following: "SAIL")
+        stage.tick(2, 0, 9, by: 5)
+        stage.handle(.lost)
+        #expect(stage.shown("SAIL") == .init(9, 105, false))
+        stage.connect(symbols: 1)
+        stage.snapshot(1, [stage.full(0, "SAIL", 7, 50)])
+        #expect(stage.shown("SAIL") == .init(9, 105))
+        stage.tick(2, 0, 9, by: 5)
+        #expect(stage.shown("SAIL") == .init(9, 105))
+        #expect(stage.book.counts.stale == 2)
+        stage.tick(3, 0, 10, by: 1)
+        #expect(stage.shown("SAIL") == .init(10, 56))
+    }
+
+    @Test func `another market starts over, with whatever numbers it has`() {
+        var stage = BookStage(following: "SAIL", "BANK.1")
+        stage.handle(.lost)
+        stage.connect(market: 2, symbols: 2)
+        #expect(stage.shown("SAIL") == nil)
+        stage.snapshot(1, [stage.full(0, "BANK.1", 1, 7), stage.full(1, "SAIL", 1, 8)])
+        #expect(stage.shown("SAIL") == .init(1, 8))
+        #expect(stage.shown("BANK.1") == .init(1, 7))
+    }
+
+    @Test func `a cut in a snapshot leaves nothing current`() {
+        var stage = BookStage()
+        stage.handle(.subscribe(id: 1, [SymbolPattern("*")!]))
+        stage.connect(symbols: 2)
+        stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], isLast: false)
+        #expect(stage.shown("SAIL") == .init(1, 100))
+        stage.handle(.lost)
+        #expect(stage.shown("SAIL") == .init(1, 100, false))
+        #expect(stage.takeChanges().last == [0])
+        stage.connect(symbols: 2)
+        stage.snapshot(1, [stage.full(1, "BANK.1", 1, 100)], isLast: false)
+        #expect(stage.shown("SAIL") == .init(1, 100, false))
+        #expect(stage.shown("BANK.1") == .init(1, 100))
+        #expect(stage.book.phase == .filling)
+    }
+
+    @Test func `what nobody wants any more is gone, but ticks under way do no harm`() {
+        var stage = BookStage(following: "SAIL", "BANK.1")
+        stage.handle(.subscribe(id: 2, [SymbolPattern("SAIL")!]))
+        stage.snapshot(2, [stage.full(0, "SAIL", 1, 100)], id: 2)
+        stage.handle(.unsubscribe(id: 1))
+        #expect(stage.takeChanges().last == [1])
+        stage.tick(3, 1, 2, by: 1)
+        stage.snapshot(4, [stage.full(0, "SAIL", 2, 101)])
+        stage.tick(5, 0, 3, by: 1)
+        #expect(stage.shown("BANK.1") == nil)
+        #expect(stage.shown("SAIL") == .init(3, 102))
+        #expect(stage.book.counts.garbage == 0)
+    }
+
+    @Test func `a refusal is told, and not waited for, not even after a gap`() {
+        var stage = BookStage(following: "SAIL")
+        stage.handle(.subscribe(id: 2, [SymbolPattern("X")!]))
+        #expect(stage.book.phase == .filling)
+        _ = stage.takeOrders()
+        stage.handle(.received(.refusal(.init(id: 2, code: .tooManySubscriptions, message: "no"))))
+        #expect(stage.takeOrders() == [.refused(id: 2, .tooManySubscriptions, "no")])
+        #expect(stage.book.phase == .following)
+        stage.tick(9, 0, 9, by: 1)
+        stage.snapshot(10, [stage.full(0, "SAIL", 9, 101)], round: 1)
+        #expect(stage.book.phase == .following)
+    }
+
+    // MARK: - What cannot be trusted
+
+    private static let garbage: [QuotesReply] = [
+        .ticks(.init(sequence: 2, ticks: [.init(symbol: 1, version: 2, fields: [], differences: QuoteFigures())])),
+        .ticks(.init(sequence: 2, ticks: [.init(symbol: .max, version: 2, fields: [], differences: QuoteFigures())])),
+        .ticks(.init(sequence: 2, ticks: [.init(symbol: 0, version: 0, fields: [], differences: QuoteFigures())])),
+        .ticks(.init(sequence: 2, ticks: [.init(symbol: 0, version: 2, fields: .last, differences: QuoteFigures(last: -101))])),
+        .ticks(.init(sequence: 2, ticks: [.init(symbol: 0, version: 2, fields: .last, differences: QuoteFigures(last: .max))])),
+        .ticks(.init(sequence: 2, ticks: [.init(symbol: 0, version: 2, fields: .last, differences: QuoteFigures(last: .min))])),
+        .ticks(.init(sequence: 2, conflated: -1, ticks: [])), .ticks(.init(sequence: .max, ticks: [])),
+        .ticks(.init(sequence: 0, ticks: [])),
+        .snapshot(.init(id: 1, sequence: 2, round: 1, isLast: true, quotes: [])),
+        .snapshot(.init(id: 1, sequence: .max, round: 0, isLast: true, quotes: [])),
+        .snapshot(
+            .init(
+                id: 1, sequence: 2, round: 0, isLast: true,
+                quotes: [
+                    .init(symbol: 0, name: "OTHER", state: QuoteState(version: 1, figures: .of(1)))
+                ])),
+        .snapshot(
+            .init(
+                id: 1, sequence: 2, round: 0, isLast: true,
+                quotes: [
+                    .init(symbol: 2, name: "A", state: QuoteState(version: 1, figures: .of(1)))
+                ])),
+        .snapshot(
+            .init(
+                id: 1, sequence: 2, round: 0, isLast: true,
+                quotes: [
+                    .init(symbol: 1, name: "A B", state: QuoteState(version: 1, figures: .of(1)))
+                ])),
+        .snapshot(
+            .init(
+                id: 1, sequence: 2, round: 0, isLast: true,
+                quotes: [
+                    .init(symbol: 1, name: "A", state: QuoteState(version: 1, figures: .of(0)))
+                ])),
+        .welcome(.init(market: 1, symbols: 2)),
+    ]
+
+    @Test(arguments: garbage) func `garbage changes nothing that is shown, and costs a resync`(reply: QuotesReply) {
+        var stage = BookStage(following: "SAIL")
+        stage.handle(.lost)
+        stage.connect(symbols: 2)
+        stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)])
+        _ = stage.takeOrders()
+        stage.handle(.received(reply))
+        #expect(stage.takeOrders() == [.send(.resync(round: 1))])
+        #expect(stage.shown("SAIL") == .init(1, 100, false))
+        #expect(stage.book.counts.garbage == 1 && stage.book.phase == .filling)
+    }
+
+    @Test func `anything before the welcome is garbage`() {
+        for reply in [QuotesReply.ticks(.init(sequence: 1, ticks: [])), Self.garbage[9]] {
+            var stage = BookStage()
+            stage.handle(.opened)
+            stage.handle(.received(reply))
+            #expect(stage.book.counts.garbage == 1)
+        }
+    }
+
+    @Test func `the third garbage of a connection ends it, and nothing of it counts any more`() {
+        var stage = BookStage(following: "SAIL")
+        for _ in 1...3 { stage.handle(.receivedGarbage) }
+        #expect(stage.takeOrders().last == .giveUp(.garbage))
+        stage.snapshot(2, [stage.full(0, "SAIL", 2, 1)], round: 1)
+        #expect(stage.shown("SAIL") == .init(1, 100, false))
+        stage.wait(.seconds(100))
+        #expect(stage.takeOrders() == [] && stage.book.deadline == nil)
+        stage.handle(.lost)
+        stage.connect(symbols: 1)
+        for _ in 1...2 { stage.handle(.receivedGarbage) }
+        #expect(stage.book.phase == .filling, "each connection starts afresh")
+    }
+
+    @Test func `a server of another version, or of too many symbols, is left`() {
+        var stage = BookStage()
+        stage.handle(.opened)
+        stage.handle(.received(.welcome(.init(version: 2, market: 1, symbols: 1))))
+        #expect(stage.takeOrders() == [.giveUp(.version(2))])
+        stage.handle(.lost)
+        stage.connect(symbols: 100_001)
+        #expect(stage.takeOrders() == [.giveUp(.tooManySymbols(100_001))])
+    }
+
+    @Test func `a server that does not go on with a snapshot is given up`() {
+        var stage = BookStage()
+        stage.handle(.subscribe(id: 1, [SymbolPattern("*")!]))
+        stage.handle(.opened)
+        stage.wait(.seconds(9))
+        stage.handle(.received(.welcome(.init(market: 1, symbols: 3))))
+        stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], isLast: false)
+        stage.wait(.seconds(9))
+        stage.snapshot(2, [stage.full(1, "BANK", 1, 100)], isLast: false)
+        _ = stage.takeOrders()
+        // Ticks are no part of it.
+        stage.wait(.seconds(9))
+        stage.tick(3, 0, 2, by: 1)
+        stage.wait(.seconds(1))
+        #expect(stage.takeOrders() == [.giveUp(.silence)])
+    }
+
+    @Test func `a server that greets nobody is given up, and so is one that says nothing, or only loses`() {
+        var stage = BookStage()
+        stage.handle(.opened)
+        stage.wait(.seconds(10))
+        #expect(stage.takeOrders() == [.giveUp(.silence)])
+        stage = BookStage(following: "SAIL")
+        stage.wait(.seconds(14))
+        stage.handle(.received(.ticks(.init(sequence: 2, ticks: []))))
+        stage.wait(.seconds(14))
+        #expect(stage.takeOrders() == [])
+        stage.wait(.seconds(1))
+        #expect(stage.takeOrders() == [.giveUp(.silence)])
+        stage = BookStage(following: "SAIL")
+        for second in 1...10 {
+            stage.tick(Int64(2 * second + 1), 0, 2, by: 1)
+            #expect(stage.book.phase == .filling)
+            stage.wait(.seconds(1))
+        }
+        #expect(stage.takeOrders().last == .giveUp(.silence))
+    }
+
+    @Test func `servers with ever new names get no more memory than the largest market`() {
+        var stage = BookStage()
+        stage.handle(.subscribe(id: 1, [SymbolPattern("*")!]))
+        for connection in 0..<11 {
+            stage.connect(symbols: 10_000)
+            stage.snapshot(1, (0..<10_000).map { stage.full(UInt32($0), "S\(connection).\($0)", 1, 100) })
+            if connection < 10 { #expect(stage.book.phase == .following) }
+            stage.handle(.lost)
+        }
+        #expect(stage.book.count == 100_000 && stage.book.counts.garbage == 1)
+    }
+}
