@@ -11,7 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop tls proxies doctor http2 survive survive-share lint format bench bench-quick fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 survive survive-share lint format bench bench-codecs bench-quick fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -23,7 +23,7 @@ demo: ## Watch a connection survive two cuts (builds the tool first; then under 
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit tool network fuzz-short conformance-share interop tls proxies doctor http2 survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, bad links, cost
+test: unit tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, Python's codecs, proxies, diagnoses, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -60,6 +60,9 @@ conformance-share: build
 
 interop: build ## Node ws, Python websockets, websocketd, nginx with TLS and Chromium
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop Interop/run.sh
+
+codecs: build ## MessagePack, CBOR and JSON beside Python's, in both directions
+	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite codecs Interop/codecs/run.sh
 
 tls: build ## TLS of nginx, Python and Go: versions, chains, names, dates, pins and client certificates, good and bad
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite tls Interop/tls/run.sh
@@ -100,6 +103,9 @@ bench-quick: ## Instructions and allocations per message, beside Benchmarks/thre
 
 bench: ## Measure beside all peers; ROW=text runs the rows with it in their name, CHART=docs renews the README's chart
 	@ROW="$(ROW)" CHART="$(CHART)" Benchmarks/run.sh
+
+bench-codecs: ## What encoding and decoding cost beside Foundation and Python (a release build first)
+	@Benchmarks/codecs/run.sh
 
 format: ## Format all Swift sources in place
 	scripts/lint/format.sh --fix

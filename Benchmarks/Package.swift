@@ -35,6 +35,9 @@ let package = Package(
                 "Measure", .product(name: "Holdfast", package: "holdfast"), .product(name: "HoldfastServer", package: "holdfast"), nioCore,
             ],
             path: "Swift/HoldfastBench", swiftSettings: strict),
+        .executableTarget(
+            name: "CodecBench", dependencies: [.product(name: "HoldfastCodecs", package: "holdfast")], path: "Swift/CodecBench",
+            swiftSettings: strict),
         .executableTarget(name: "NIOBytes", dependencies: ["Measure", nioCore, nioPosix], path: "Swift/NIOBytes", swiftSettings: strict),
         .executableTarget(
             name: "NIOWebSocketPeer",

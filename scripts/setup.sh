@@ -1,7 +1,7 @@
 #!/bin/bash
 # Sets a Debian machine up for the suites that need more than Swift; does nothing where all is there.
 #
-#   scripts/setup.sh [build] [conformance] [interop] [tls] [proxies] [doctor] [quick] [bench]     (no argument: all of them)
+#   scripts/setup.sh [build] [conformance] [interop] [codecs] [tls] [proxies] [doctor] [quick] [bench]     (no argument: all of them)
 #
 # Other scripts source this file and call only what they need: need_apt, need_python, need_wstest.
 # What is set up stays: packages in the system, the rest in .venv and .cache. After that no network is needed.
@@ -108,6 +108,7 @@ install_wstest() {
 need_build() { need_apt zlib1g-dev; }
 need_conformance() { need_build; need_apt openssl haproxy; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
+need_codecs() { need_build; need_python; }
 need_tls() { need_build; need_apt nginx openssl websocketd; need_python; }
 need_proxies() { need_build; need_apt tinyproxy-bin squid microsocks dante-server nginx openssl python3; }
 need_doctor() { need_build; need_apt nodejs node-ws websocketd nginx openssl tinyproxy-bin python3; need_python; }
@@ -128,11 +129,11 @@ swift_program() {
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
-    [ $# -gt 0 ] || set -- build conformance interop tls proxies doctor quick bench
+    [ $# -gt 0 ] || set -- build conformance interop codecs tls proxies doctor quick bench
     for suite in "$@"; do
         case $suite in
-            build | conformance | interop | tls | proxies | doctor | quick | bench) "need_$suite" ;;
-            *) die "unknown suite '$suite' (there are: build, conformance, interop, tls, proxies, doctor, quick, bench)" ;;
+            build | conformance | interop | codecs | tls | proxies | doctor | quick | bench) "need_$suite" ;;
+            *) die "unknown suite '$suite' (there are: build, conformance, interop, codecs, tls, proxies, doctor, quick, bench)" ;;
         esac
     done
 fi

@@ -25,6 +25,14 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case proxy
     /// `Set-Cookie` fields, one a line → `CookieJar`.
     case cookies
+    /// Bytes of MessagePack → `Value`, `PayloadPeek`.
+    case messagePack
+    /// Bytes of CBOR → `Value`, `PayloadPeek`.
+    case cbor
+    /// A text of JSON → `Value`, `PayloadPeek`.
+    case json
+    /// Bytes of MessagePack or CBOR → a `Codable` struct.
+    case codable
     /// A list of inputs → `CloseHandshake`.
     case closing
     /// A list of inputs → `Heartbeat`.
@@ -45,6 +53,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .certificate: try Self.certificate(&input)
         case .proxy: try Self.proxy(&input)
         case .cookies: try Self.cookies(&input)
+        case .messagePack: try Self.messagePack(&input)
+        case .cbor: try Self.cbor(&input)
+        case .json: try Self.json(&input)
+        case .codable: try Self.codable(&input)
         case .closing: try Self.closing(&input)
         case .heartbeat: try Self.heartbeat(&input)
         }

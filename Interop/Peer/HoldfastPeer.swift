@@ -12,6 +12,7 @@ enum HoldfastPeer {
                HoldfastPeer survive-server --port N
                HoldfastPeer suite URL [--ca FILE] [--no-compression] [--lines] [--http2]
                HoldfastPeer autobahn-client URL --agent NAME [--ca FILE] [--http2]
+               HoldfastPeer codecs        (see Interop/codecs)
                HoldfastPeer paths URL     (Linux)
         """
 
@@ -44,6 +45,7 @@ enum HoldfastPeer {
             if let file = arguments.options["--ca"] { client.configuration.tls.trust = .file(file) }
             client.configuration.httpVersion = version(arguments)
             try await client.run()
+        case ("codecs", 1): CodecExchange.run()
         #if os(Linux)
             case ("paths", 2): await PathReport(url: arguments.words[1]).run()
         #endif

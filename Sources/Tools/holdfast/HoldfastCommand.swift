@@ -17,6 +17,6 @@ import ArgumentParser
         version: "0.1.0",
         subcommands: [
             ConnectCommand.self, BenchCommand.self, ServeCommand.self, ChaosCommand.self, DemoCommand.self, PinCommand.self,
-            DoctorCommand.self,
+            DoctorCommand.self, MeasureCommand.self,
         ])
 }

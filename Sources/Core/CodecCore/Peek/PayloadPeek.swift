@@ -80,7 +80,7 @@ public struct PayloadPeek: Hashable, Sendable {
         withScalar(in: payload) { _, scalar in
             switch scalar {
             case .unsigned(let number): Double(number)
-            case .negative(let number): -1 - Double(number)
+            case .negative(let number): Int64(exactly: number).map { Double(~$0) }
             case .float(let number): number
             default: nil
             }

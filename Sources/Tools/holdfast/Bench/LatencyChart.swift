@@ -33,9 +33,9 @@ struct LatencyChart: Hashable, Sendable {
         let widths = (names.map(\.0.count).max() ?? 0, names.map(\.1.count).max() ?? 0)
         return zip(rows, names).map { row, name in
             let share = Double(row.count) / Double(total) * 100
+            let bar = String(bar: Double(row.count), of: Double(most), width: Self.barWidth)
             return name.0.paddedLeft(to: widths.0) + " … " + name.1.paddedLeft(to: widths.1) + "  "
-                + Self.bar(row.count, of: most).paddedRight(to: Self.barWidth) + Self.percent(share).paddedLeft(to: 10)
-                + row.count.grouped.paddedLeft(to: 14)
+                + bar.paddedRight(to: Self.barWidth) + Self.percent(share).paddedLeft(to: 10) + row.count.grouped.paddedLeft(to: 14)
         }
     }
 
@@ -56,14 +56,6 @@ struct LatencyChart: Hashable, Sendable {
             rows[index].count += count
         }
         return rows
-    }
-
-    /// A bar to an eighth of a column; what is there at all is seen.
-    private static func bar(_ count: Int, of most: Int) -> String {
-        guard count > 0 else { return "" }
-        let eighths = max(1, Int((Double(count) / Double(most) * Double(barWidth * 8)).rounded()))
-        let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
-        return String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
     }
 
     private static func percent(_ share: Double) -> String {

@@ -27,7 +27,7 @@ enum Outcome: Int32, CaseIterable, Sendable {
         case .closedWithError: "the peer closed with an error code (1002 to 1015, 3000 to 4999)"
         case .violation: "one side broke the protocol or a limit, and this side closed"
         case .usage: "wrong usage: a bad option, value or URL"
-        case .badInput: "a line of standard input is not UTF-8"
+        case .badInput: "a line of standard input is not UTF-8, or a file is no JSON"
         case .interrupted: "stopped by SIGINT"
         case .terminated: "stopped by SIGTERM or SIGHUP"
         }
