@@ -65,7 +65,7 @@ until_has() {
 pause() { read -r -t 0.05 <> <(:) || :; }
 
 # --- Help and usage
-for command in "" connect bench serve "serve echo" chaos demo pin doctor measure; do
+for command in "" connect bench serve "serve echo" chaos demo pin doctor; do
     # shellcheck disable=SC2086
     run $command --help </dev/null
     check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
@@ -381,34 +381,6 @@ expect "wss: to a plain port is a TLS failure" 5 "TLS" connect "${url/ws/wss}" -
 kill -TERM $tls_pid
 wait $tls_pid
 check "the self-signed certificate is deleted" '[[ -n $ca && ! -e $ca ]]'
-
-# --- Messages in several formats
-for number in {1..200}; do echo "{\"symbol\":\"SAIL\",\"price\":189.$number,\"open\":true}"; done >"$work/messages.ndjson"
-{ echo '['; sed '$!s/$/,/' "$work/messages.ndjson"; echo ']'; } >"$work/messages.json"
-# It takes a second of processor time, of which a busy machine may have little.
-measure() {
-    timeout 300 "$tool" measure "$@" >"$work/out" 2>"$work/err"
-    status=$?
-}
-measure "$work/messages.json" </dev/null
-check "measure shows three formats, with bytes, times and bars" \
-    '[[ $status == 0 && $(grep -Ec "^(JSON|MessagePack|CBOR) .*%" "$work/out") == 3 && $(grep -c "with takeover  █" "$work/out") == 3 ]]'
-check "measure answers whether to use JSON or binary" 'grep -Eq "^(JSON|Binary).*: .* than JSON" "$work/out"'
-measure - --json <"$work/messages.ndjson"
-check "measure reads lines from standard input, and prints JSON with the bytes that Python counts" '[[ $status == 0 ]] && python3 -c "
-import json, sys
-report = json.load(open(sys.argv[1]))
-messages = [json.loads(line) for line in open(sys.argv[2])]
-plain = sum(len(json.dumps(message, separators=(\",\", \":\"))) for message in messages)
-json_row = report[\"rows\"][0]
-assert report[\"messages\"] == 200 and json_row[\"plain\"][\"bytes\"] == plain, report
-assert json_row[\"deflatedWithTakeover\"][\"bytes\"] < json_row[\"deflated\"][\"bytes\"], report
-" "$work/out" "$work/messages.ndjson"'
-printf '{"a":1}\n{"a":}\n' >"$work/broken.ndjson"
-expect "measure names the place of what is no JSON" 65 "line 2, column 6; byte 13" measure "$work/broken.ndjson"
-expect "measure reads no more than allowed" 65 "more than 1 KiB; see --max-size" measure "$work/messages.json" --max-size 1K
-expect "measure wants a message" 65 "no message" measure /dev/null
-expect "measure wants a file that can be read" 64 "cannot be read" measure "$work/none.json"
 
 # --- The prompt
 while IFS= read -r line; do

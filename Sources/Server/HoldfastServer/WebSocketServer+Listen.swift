@@ -34,6 +34,9 @@ extension WebSocketServer {
                         // At once, and not as options of the bootstrap: those take a future each.
                         try channel.syncOptions?.setOption(.autoRead, value: false)
                         if isTCP { try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1) }
+                        if isTCP, let limit = configuration.unsentLimit {
+                            try channel.syncOptions?.setOption(.tcpOption(.unsentLimit), value: limit)
+                        }
                         if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                         let options = welcome == .open ? open : full
                         let handler: any ChannelHandler

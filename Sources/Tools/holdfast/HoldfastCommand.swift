@@ -11,12 +11,14 @@ import ArgumentParser
               holdfast connect ws://localhost:9001
               echo hello | holdfast connect ws://localhost:9001
               holdfast bench ws://localhost:9001
+              holdfast serve quotes
+              holdfast quotes ws://localhost:9001/feed
 
             \(Outcome.table)
             """,
         version: "0.1.0",
         subcommands: [
             ConnectCommand.self, BenchCommand.self, ServeCommand.self, ChaosCommand.self, DemoCommand.self, PinCommand.self,
-            DoctorCommand.self, MeasureCommand.self,
+            DoctorCommand.self, MeasureCommand.self, QuotesCommand.self,
         ])
 }

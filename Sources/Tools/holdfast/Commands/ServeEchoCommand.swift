@@ -1,6 +1,4 @@
 import ArgumentParser
-import Foundation
-import Holdfast
 import HoldfastServer
 
 struct ServeEchoCommand: AsyncParsableCommand {
@@ -12,99 +10,14 @@ struct ServeEchoCommand: AsyncParsableCommand {
             SIGTERM close every connection with 1001 and end the server with status 0.
             """)
 
-    @Option(help: "The address to listen on; 0.0.0.0 for every IPv4 network of this machine.")
-    var host = "127.0.0.1"
-
-    @Option(name: [.short, .long], help: "The port to listen on; 0 for any free one.")
-    var port = 9001
-
-    @Option(help: ArgumentHelp("Listen on this Unix domain socket instead of a port.", valueName: "path"))
-    var unix: String?
-
-    @Option(help: ArgumentHelp("Speak wss: the certificate chain, as a PEM file.", valueName: "file"))
-    var tlsCert: String?
-
-    @Option(help: ArgumentHelp("Speak wss: the certificate's private key, as a PEM file.", valueName: "file"))
-    var tlsKey: String?
-
-    @Flag(help: "Speak wss with a certificate for localhost made on the spot (needs the openssl program).")
-    var tlsSelfSigned = false
-
-    @OptionGroup var http: HTTPVersionOptions
-
-    @Option(help: ArgumentHelp("The largest message taken, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
-    var maxMessage: ByteCount?
-
-    @Flag(help: "Do not agree to permessage-deflate.")
-    var noCompression = false
-
-    @Option(
-        defaultAsFlag: 0,
-        help: ArgumentHelp(
-            "Serve metrics to Prometheus at http://127.0.0.1:<port>/metrics; without a port, or with 0, on any free one.",
-            valueName: "port"))
-    var metrics: Int?
-
-    @Flag(name: [.short, .long], help: "Log errors only.")
-    var quiet = false
-
-    func validate() throws {
-        guard 0...65535 ~= port else { throw ValidationError("--port: \(port) is not a port; use 0 to 65535.") }
-        if let metrics, !(0...65535 ~= metrics) { throw ValidationError("--metrics: \(metrics) is not a port; use 0 to 65535.") }
-        if (tlsCert == nil) != (tlsKey == nil) { throw ValidationError("--tls-cert and --tls-key go together.") }
-        if tlsCert != nil, tlsSelfSigned { throw ValidationError("--tls-self-signed and --tls-cert exclude each other.") }
-        for file in [tlsCert, tlsKey].compactMap(\.self) where access(file, R_OK) != 0 {
-            throw ValidationError("cannot read \(file.escapedOnOneLine): \(String(cString: strerror(errno))).")
-        }
-    }
+    @OptionGroup var serve: ServeOptions
 
     func run() async throws {
-        let style = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
-        let log = ServerLog(style: style, isQuiet: quiet)
-        do {
-            let certificate = try tlsSelfSigned ? SelfSignedCertificate.make() : nil
-            defer { certificate?.remove() }
-            try await serve(certificate, log)
-        } catch {
-            log.problem("\(error)")
-            throw Outcome.failed.code
+        let development = DevelopmentServer(serve)
+        try await development.run { configuration in
+            WebSocketServer(configuration: configuration) { connection, request in
+                try await EchoHandler(log: development.log).serve(connection, request)
+            }
         }
-    }
-
-    private func serve(_ certificate: SelfSignedCertificate?, _ log: ServerLog) async throws {
-        guard let metrics else { return try await serve(configuration(certificate), certificate, log) }
-        let page = MetricsPage(registry: PrometheusRegistry(), port: metrics)
-        try await page.server.withRunning { running in
-            log.note("metrics: http://\(running.host):\(running.port)/metrics")
-            var configuration = configuration(certificate)
-            configuration.metrics = page.registry
-            try await serve(configuration, certificate, log)
-        }
-    }
-
-    private func serve(
-        _ configuration: WebSocketServerConfiguration, _ certificate: SelfSignedCertificate?, _ log: ServerLog
-    ) async throws {
-        let server = WebSocketServer(configuration: configuration) { connection, request in
-            try await EchoHandler(log: log).serve(connection, request)
-        }
-        try await server.withRunning { running in
-            StandardOutput.write(running.url() + "\n")
-            if let certificate { log.note("trust it with: holdfast connect --ca \(certificate.certificateFile) \(running.url())") }
-            _ = await Signals.firstEnding()
-            log.note("closing \(running.connectionCount.counted("connection"))")
-        }
-    }
-
-    private func configuration(_ certificate: SelfSignedCertificate?) -> WebSocketServerConfiguration {
-        var configuration = WebSocketServerConfiguration()
-        (configuration.host, configuration.port, configuration.unixSocket) = (host, port, unix)
-        if let certificateFile = certificate?.certificateFile ?? tlsCert, let keyFile = certificate?.keyFile ?? tlsKey {
-            configuration.tls = ServerTLSOptions(certificateChainFile: certificateFile, privateKeyFile: keyFile)
-        }
-        configuration.httpVersion = http.version
-        if let maxMessage { configuration.limits.message = maxMessage.bytes }
-        if noCompression { configuration.compression = nil }
-        return configuration
     }
 }

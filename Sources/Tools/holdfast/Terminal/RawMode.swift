@@ -2,13 +2,23 @@ import Foundation
 
 /// The terminal's raw mode: every key arrives at once, and the terminal gets its old settings back however the process ends.
 enum RawMode {
-    private static let pasteOn = "\u{1B}[?2004h"
-    private static let pasteOff: StaticString = "\u{1B}[?2004l"
+    /// What else changes about the terminal meanwhile: what turns it on, and off again.
+    struct Use: Sendable {
+        /// A line is edited: what is pasted comes between marks.
+        static let prompt = Use(on: "\u{1B}[?2004h", off: "\u{1B}[?2004l")
+        /// The whole screen is drawn, without a cursor and without wrapping; what stood there before comes back.
+        static let screen = Use(on: "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l", off: "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
+
+        let on: StaticString
+        let off: StaticString
+    }
     /// A crash or a signal that nothing else catches must not leave the shell without echo.
     private static let fatalSignals = [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP]
 
     // SAFETY: written by `enter` before the handlers that read it are installed, and only there.
     private nonisolated(unsafe) static var original = termios()
+    // SAFETY: the same.
+    private nonisolated(unsafe) static var use = Use.prompt
     // SAFETY: a sig_atomic_t is what C lets a signal handler share with the program.
     private nonisolated(unsafe) static var isActive: sig_atomic_t = 0
     // SAFETY: each slot is written once, before its signal's handler can run.
@@ -16,16 +26,17 @@ enum RawMode {
     private static let restoreAtExit: Bool = atexit { RawMode.leave() } == 0
 
     /// Enters raw mode on standard input; false when that is no terminal.
-    static func enter() -> Bool {
+    static func enter(for use: Use = .prompt) -> Bool {
         guard isActive == 0, tcgetattr(STDIN_FILENO, &original) == 0 else { return isActive != 0 }
         _ = restoreAtExit
         var raw = original
         raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INPCK | ISTRIP | IXON)
         raw.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN | ISIG)
         guard tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0 else { return false }
+        Self.use = use
         isActive = 1
         catchFatalSignals()
-        StandardOutput.write(pasteOn)
+        StandardOutput.write("\(use.on)")
         return true
     }
 
@@ -35,7 +46,7 @@ enum RawMode {
     static func leave() {
         guard isActive != 0 else { return }
         isActive = 0
-        _ = write(STDOUT_FILENO, pasteOff.utf8Start, pasteOff.utf8CodeUnitCount)
+        _ = write(STDOUT_FILENO, use.off.utf8Start, use.off.utf8CodeUnitCount)
         tcsetattr(STDIN_FILENO, TCSADRAIN, &original)
     }
 

@@ -9,8 +9,13 @@ enum StandardOutput {
 
     /// The same of another file.
     static func columns(of file: Int32) -> Int {
+        size(of: file).columns
+    }
+
+    /// Columns and rows of the terminal, or 0 when it does not say.
+    static func size(of file: Int32 = STDOUT_FILENO) -> (columns: Int, rows: Int) {
         var size = winsize()
-        return ioctl(file, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) : 0
+        return ioctl(file, UInt(TIOCGWINSZ), &size) == 0 ? (Int(size.ws_col), Int(size.ws_row)) : (0, 0)
     }
 
     /// Writes all of the text.

@@ -1,0 +1,66 @@
+import ArgumentParser
+import Foundation
+import Holdfast
+import HoldfastServer
+
+/// Where a development server listens, how it speaks, and what it tells.
+struct ServeOptions: ParsableArguments {
+    @Option(help: "The address to listen on; 0.0.0.0 for every IPv4 network of this machine.")
+    var host = "127.0.0.1"
+
+    @Option(name: [.short, .long], help: "The port to listen on; 0 for any free one.")
+    var port = 9001
+
+    @Option(help: ArgumentHelp("Listen on this Unix domain socket instead of a port.", valueName: "path"))
+    var unix: String?
+
+    @Option(help: ArgumentHelp("Speak wss: the certificate chain, as a PEM file.", valueName: "file"))
+    var tlsCert: String?
+
+    @Option(help: ArgumentHelp("Speak wss: the certificate's private key, as a PEM file.", valueName: "file"))
+    var tlsKey: String?
+
+    @Flag(help: "Speak wss with a certificate for localhost made on the spot (needs the openssl program).")
+    var tlsSelfSigned = false
+
+    @OptionGroup var http: HTTPVersionOptions
+
+    @Option(help: ArgumentHelp("The largest message taken, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
+    var maxMessage: ByteCount?
+
+    @Flag(help: "Do not agree to permessage-deflate.")
+    var noCompression = false
+
+    @Option(
+        defaultAsFlag: 0,
+        help: ArgumentHelp(
+            "Serve metrics to Prometheus at http://127.0.0.1:<port>/metrics; without a port, or with 0, on any free one.",
+            valueName: "port"))
+    var metrics: Int?
+
+    @Flag(name: [.short, .long], help: "Log errors only.")
+    var quiet = false
+
+    func validate() throws {
+        guard 0...65535 ~= port else { throw ValidationError("--port: \(port) is not a port; use 0 to 65535.") }
+        if let metrics, !(0...65535 ~= metrics) { throw ValidationError("--metrics: \(metrics) is not a port; use 0 to 65535.") }
+        if (tlsCert == nil) != (tlsKey == nil) { throw ValidationError("--tls-cert and --tls-key go together.") }
+        if tlsCert != nil, tlsSelfSigned { throw ValidationError("--tls-self-signed and --tls-cert exclude each other.") }
+        for file in [tlsCert, tlsKey].compactMap(\.self) where access(file, R_OK) != 0 {
+            throw ValidationError("cannot read \(file.escapedOnOneLine): \(String(cString: strerror(errno))).")
+        }
+    }
+
+    /// The configuration that the options ask for.
+    func configuration(_ certificate: SelfSignedCertificate?) -> WebSocketServerConfiguration {
+        var configuration = WebSocketServerConfiguration()
+        (configuration.host, configuration.port, configuration.unixSocket) = (host, port, unix)
+        if let certificateFile = certificate?.certificateFile ?? tlsCert, let keyFile = certificate?.keyFile ?? tlsKey {
+            configuration.tls = ServerTLSOptions(certificateChainFile: certificateFile, privateKeyFile: keyFile)
+        }
+        configuration.httpVersion = http.version
+        if let maxMessage { configuration.limits.message = maxMessage.bytes }
+        if noCompression { configuration.compression = nil }
+        return configuration
+    }
+}

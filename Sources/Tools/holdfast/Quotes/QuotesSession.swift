@@ -1,0 +1,148 @@
+import Holdfast
+import HoldfastQuotes
+import NIOConcurrencyHelpers
+import QuotesCore
+
+/// One `quotes` command at work: what the feed knows is shown, until somebody ends it.
+struct QuotesSession: Sendable {
+    /// How quotes are shown.
+    enum Display: Sendable {
+        /// On the whole screen, with keys.
+        case screen(Board)
+        /// As lines of those that have changed, this often.
+        case lines(QuoteLines, every: Duration)
+    }
+
+    let feed: QuoteFeed
+    let display: Display
+    let duration: Duration?
+    let noteStyle: Style
+    private let input = StandardInput()
+    private let figures = NIOLockedValueBox(BoardFigures())
+    /// Why there is no connection, to be told when the board is gone.
+    private let problem = NIOLockedValueBox<WebSocketError?>(nil)
+
+    private static let framesPerSecond = 30
+
+    init(_ feed: QuoteFeed, _ display: Display, duration: Duration?, noteStyle: Style) {
+        (self.feed, self.display, self.duration, self.noteStyle) = (feed, display, duration, noteStyle)
+    }
+
+    /// Shows quotes until a key, a signal, or the end of the time or the feed.
+    func run() async -> Outcome {
+        await withTaskGroup(of: Outcome?.self) { group in
+            group.addTask { await follow() }
+            group.addTask { await ping() }
+            group.addTask { await show() }
+            group.addTask { await Signals.firstEnding() }
+            if let duration { group.addTask { (try? await Task.sleep(for: duration)) == nil ? nil : .clean } }
+            var outcome: Outcome?
+            while outcome == nil, let next = await group.next() { outcome = next }
+            group.cancelAll()
+            await group.waitForAll()
+            return await end(outcome ?? .failed)
+        }
+    }
+
+    /// Closes, and says how it went.
+    private func end(_ outcome: Outcome) async -> Outcome {
+        let (figures, symbols) = (present, feed.quotes.count)
+        await feed.close()
+        StandardOutput.warn(noteStyle.paint("* " + figures.summary(symbols: symbols), .note))
+        guard let problem = problem.withLockedValue({ $0 }) else { return outcome }
+        for line in problem.lines { StandardOutput.warn(noteStyle.paint("* " + line, .bad)) }
+        return outcome == .clean && figures.connections == 0 ? Outcome(problem) : outcome
+    }
+
+    /// The figures as they are now.
+    private var present: BoardFigures {
+        let counts = feed.counts
+        return figures.withLockedValue { figures in
+            figures.count(counts)
+            return figures
+        }
+    }
+
+    /// Keeps in mind how the connection stands, until it is over.
+    private func follow() async -> Outcome? {
+        for await state in feed.socket.states {
+            figures.withLockedValue { $0.standing = BoardFigures.Standing(state) }
+            switch state {
+            case .waiting(_, let cause): problem.withLockedValue { $0 = cause }
+            case .connected: problem.withLockedValue { $0 = nil }
+            case .closed(let error):
+                guard let error else { return .clean }
+                problem.withLockedValue { $0 = error }
+                return Outcome(error)
+            case .disconnected, .connecting, .held, .closing: break
+            }
+        }
+        return nil
+    }
+
+    private func ping() async -> Outcome? {
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            let roundTrip = try? await feed.socket.ping()
+            figures.withLockedValue { $0.roundTrip = roundTrip }
+        }
+        return nil
+    }
+
+    private func show() async -> Outcome? {
+        switch display {
+        case .screen(let board): return await show(on: BoardScreen(board))
+        case .lines(var lines, let interval):
+            while (try? await Task.sleep(for: interval)) != nil {
+                StandardOutput.write(lines.lines(feed.quotes).map { $0 + "\n" }.joined())
+            }
+            return nil
+        }
+    }
+
+    private func show(on screen: BoardScreen) async -> Outcome? {
+        guard await screen.open() else { return .failed }
+        let outcome = await withTaskGroup(of: Outcome?.self) { group in
+            group.addTask {
+                for await update in feed.updates(atMost: Self.framesPerSecond) { await screen.take(update) }
+                return nil
+            }
+            group.addTask {
+                while (try? await Task.sleep(for: .seconds(1) / Self.framesPerSecond)) != nil { await screen.draw(present) }
+                return nil
+            }
+            group.addTask {
+                while let bytes = await input.read() {
+                    guard await screen.type(bytes) else { return .clean }
+                }
+                return Task.isCancelled ? nil : .clean
+            }
+            var outcome: Outcome?
+            while outcome == nil, let next = await group.next() { outcome = next }
+            group.cancelAll()
+            await group.waitForAll()
+            return outcome
+        }
+        await screen.close()
+        return outcome
+    }
+}
+
+extension BoardFigures {
+    /// Takes what the feed has counted.
+    mutating func count(_ counts: QuoteCounts) {
+        (connections, ticks, conflated) = (Int(counts.connections), Int(counts.ticks), Int(counts.conflated))
+        (gaps, resyncs, stale, garbage) = (Int(counts.gaps), Int(counts.resyncs), Int(counts.stale), Int(counts.garbage))
+    }
+}
+
+extension BoardFigures.Standing {
+    init(_ state: WebSocketState) {
+        self =
+            switch state {
+            case .disconnected, .connecting: .connecting
+            case .connected: .connected
+            case .waiting, .held: .waiting
+            case .closing, .closed: .ended
+            }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Holdfast
+import HoldfastServer
+
+/// Runs a server as its options say, until a signal comes.
+struct DevelopmentServer: Sendable {
+    let options: ServeOptions
+    /// The path of the URL that is printed.
+    var path = "/"
+    let log: ServerLog
+
+    init(_ options: ServeOptions, path: String = "/") {
+        let style = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
+        (self.options, self.path, log) = (options, path, ServerLog(style: style, isQuiet: options.quiet))
+    }
+
+    /// Prints the URL once it listens, and returns when all connections are closed; a problem is told, and ends with its status.
+    func run(_ make: @Sendable (WebSocketServerConfiguration) -> WebSocketServer) async throws {
+        do {
+            let certificate = try options.tlsSelfSigned ? SelfSignedCertificate.make() : nil
+            defer { certificate?.remove() }
+            try await run(certificate, make)
+        } catch {
+            log.problem("\(error)")
+            throw Outcome.failed.code
+        }
+    }
+
+    private func run(
+        _ certificate: SelfSignedCertificate?, _ make: @Sendable (WebSocketServerConfiguration) -> WebSocketServer
+    ) async throws {
+        guard let port = options.metrics else { return try await run(make(options.configuration(certificate)), certificate) }
+        let page = MetricsPage(registry: PrometheusRegistry(), port: port)
+        try await page.server.withRunning { running in
+            log.note("metrics: http://\(running.host):\(running.port)/metrics")
+            var configuration = options.configuration(certificate)
+            configuration.metrics = page.registry
+            try await run(make(configuration), certificate)
+        }
+    }
+
+    private func run(_ server: WebSocketServer, _ certificate: SelfSignedCertificate?) async throws {
+        try await server.withRunning { running in
+            StandardOutput.write(running.url(path) + "\n")
+            if let certificate { log.note("trust it with: holdfast connect --ca \(certificate.certificateFile) \(running.url(path))") }
+            _ = await Signals.firstEnding()
+            log.note("closing \(running.connectionCount.counted("connection"))")
+        }
+    }
+}
