@@ -11,7 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 survive survive-share lint format bench bench-codecs bench-quick fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes survive survive-share lint format bench bench-codecs bench-quick bench-quotes fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -23,7 +23,7 @@ demo: ## Watch a connection survive two cuts (builds the tool first; then under 
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, Python's codecs, proxies, diagnoses, bad links, cost
+test: unit tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, codecs, proxies, diagnoses, the quotes page, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -77,6 +77,9 @@ doctor: build ## `holdfast doctor` examines real servers, broken ones, and place
 http2: build ## WebSockets over HTTP/2 with hypercorn, HAProxy and Chromium
 	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite http2 Interop/http2/run.sh
 
+quotes: build ## The page of `holdfast serve quotes` in Chromium: frames per second, filters, cuts, restarts, gaps; screenshots in reports/
+	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite quotes Interop/quotes/run.sh
+
 survive-share: build
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh share
 
@@ -106,6 +109,9 @@ bench: ## Measure beside all peers; ROW=text runs the rows with it in their name
 
 bench-codecs: ## What encoding and decoding cost beside Foundation and Python (a release build first)
 	@Benchmarks/codecs/run.sh
+
+bench-quotes: ## One feed of quotes read by our client, Node and Python: cost per tick, and a consumer that is slow (builds a release first)
+	@Benchmarks/quotes/run.sh
 
 format: ## Format all Swift sources in place
 	scripts/lint/format.sh --fix

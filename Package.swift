@@ -21,6 +21,12 @@ let pure = strict + [.strictMemorySafety()]
     let privacyManifest = (resources: [Resource](), excluded: ["PrivacyInfo.xcprivacy"])
 #endif
 
+// The page of `holdfast serve quotes`, built into the tool.
+let page: [Resource] = [
+    "quotes.html", "page.css", "page.mjs", "table.mjs", "market.mjs", "worker.mjs", "feed.mjs", "backoff.mjs", "book.mjs",
+    "messagepack.mjs",
+].map { .embedInCode("Quotes/Page/\($0)") }
+
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
@@ -155,12 +161,12 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
-            path: "Sources/Tools/holdfast", swiftSettings: strict),
+            path: "Sources/Tools/holdfast", resources: page, swiftSettings: strict),
 
         // Peers of the conformance, interop and benchmark scripts.
         .executableTarget(
             name: "HoldfastPeer",
-            dependencies: ["Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "CodecCore", nioLocks],
+            dependencies: ["Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "CodecCore", nioLocks],
             path: "Interop/Peer", swiftSettings: strict),
         // What `make bench-quick` counts the instructions of.
         .executableTarget(

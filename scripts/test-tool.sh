@@ -65,7 +65,7 @@ until_has() {
 pause() { read -r -t 0.05 <> <(:) || :; }
 
 # --- Help and usage
-for command in "" connect bench serve "serve echo" chaos demo pin doctor; do
+for command in "" connect bench serve "serve echo" "serve quotes" quotes chaos demo pin doctor measure; do
     # shellcheck disable=SC2086
     run $command --help </dev/null
     check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
@@ -326,6 +326,95 @@ run chaos --listen 0 --to 127.0.0.1:1 --script cut --duration 0.1 --quiet </dev/
 check "chaos --quiet prints the first line and the totals" '[[ $status == 0 && $(wc -l <"$work/out") == 4 ]]'
 expect "chaos: a port that is taken" 1 "cannot listen on 127.0.0.1:$port" chaos --listen "$port" --to a:1 --script cut
 
+# --- Quotes
+expect "too many ticks for so few symbols" 64 "see --symbols" serve quotes --symbols 2 --rate 1000
+expect "quotes of a symbol that is none" 64 "no symbol" quotes $any "a b"
+expect "quotes where nobody listens" 4 "127.0.0.1:1" quotes $any --for 0.5
+mkfifo "$work/quotes-url"
+: >"$work/quotes.log"
+"$tool" serve quotes --port 0 --seed 7 --rate 5000 --metrics >"$work/quotes-url" 2>"$work/quotes.log" &
+quotes_pid=$!
+servers+=($quotes_pid)
+quotes_url=$(first_line "$work/quotes-url")
+quotes_port=${quotes_url%/feed}
+quotes_port=${quotes_port##*:}
+check "serve quotes prints the URL of its feed" '[[ $quotes_url == ws://127.0.0.1:*/feed ]]'
+check "serve quotes says what market it is" 'grep -q "500 symbols, 5,000 ticks/s, seed 7" "$work/quotes.log"'
+expect "a client that offers no subprotocol is told which there are" 3 "holdfast.quotes.v1.msgpack" connect "$quotes_url"
+
+# watch COUNT ARGUMENT…: runs quotes until it has printed so many lines, then Control-C.
+watch() {
+    local count=$1
+    shift
+    : >"$work/out" >"$work/err"
+    "$tool" quotes "$@" --every 0.2 >"$work/out" 2>"$work/err" </dev/null &
+    client=$!
+    servers+=($client)
+    until_has "$work/out" . $client "$count"
+    kill -INT $client
+    wait $client
+    status=$?
+}
+for encoding in json msgpack protobuf; do
+    watch 100 "$quotes_url" "BANK*" --encoding $encoding
+    check "quotes come as $encoding" '[[ $status == 130 ]] && grep -Eq "^BANK +[0-9]+\.[0-9]+ " "$work/out" &&
+        err_has "ticks of 32 symbols, 1 connection, .* 0 gaps, 0 resyncs, 0 stale, 0 garbage"'
+    check "the server names the encoding" 'grep -q "opened /feed, holdfast.quotes.v1.$encoding" "$work/quotes.log"'
+done
+watch 100 "$quotes_url" "SAIL*" BANK --json
+check "quotes --json are JSON whose versions grow" 'python3 "$here/quotes-json.py" 33 <"$work/out"'
+run quotes "$quotes_url" --rate 5 --for 1 </dev/null
+check "quotes --for ends with status 0" '[[ $status == 0 ]] && err_has "ticks of 500 symbols"'
+for key in q control-c; do
+    check "the board draws, scrolls, and $key ends it with the terminal as before" \
+        'timeout 60 python3 "$here/quotes.py" "$tool" "$quotes_url" $key >"$work/out" 2>"$work/err"'
+done
+check "the root leads to the page" 'python3 -c "
+import sys, urllib.request
+with urllib.request.urlopen(sys.argv[1]) as answer:
+    assert answer.url.endswith(\"/quotes\") and answer.read().lower().startswith(b\"<!doctype html>\")" "http://127.0.0.1:$quotes_port/"'
+: >"$work/chaos"
+"$tool" chaos --listen 0 --to "127.0.0.1:$quotes_port" --script "every 0.5s..0.6s cut rst" >"$work/chaos" 2>/dev/null </dev/null &
+chaos=$!
+servers+=($chaos)
+until_has "$work/chaos" "seed" $chaos
+: >"$work/out" >"$work/err"
+"$tool" quotes "ws://$(sed -n '1s/ .*//p' "$work/chaos")/feed" "BANK*" --json --every 0.05 >"$work/out" 2>"$work/err" </dev/null &
+client=$!
+servers+=($client)
+opened=$(grep -c "opened /feed" "$work/quotes.log")
+until_has "$work/quotes.log" "opened /feed" $quotes_pid $((opened + 3))
+until_has "$work/out" '"BANK",.*"current":false' $client
+kill -INT $client
+wait $client
+kill -TERM $chaos
+wait $chaos
+check "quotes survive cuts, say what is old, and never go back" 'err_has ", [2-9][0-9]* connections," &&
+    grep -q "\"current\":false" "$work/out" && python3 "$here/quotes-json.py" 32 <"$work/out"'
+: >"$work/chaos"
+"$tool" chaos --listen 0 --to "127.0.0.1:$quotes_port" --script "throttle 40KiB/s down" >"$work/chaos" 2>/dev/null </dev/null &
+chaos=$!
+servers+=($chaos)
+until_has "$work/chaos" "seed" $chaos
+watch 1500 "ws://$(sed -n '1s/ .*//p' "$work/chaos")/feed" --encoding json --no-compression
+check "a slow client gets less, and nothing is lost" 'err_has " [1-9][0-9,]* conflated, 0 gaps, 0 resyncs, 0 stale, 0 garbage"'
+kill -TERM $chaos
+wait $chaos
+kill -TERM $quotes_pid
+wait $quotes_pid
+status=$?
+check "SIGTERM ends the server of quotes with status 0" '[[ $status == 0 ]]'
+: >"$work/quotes.log"
+"$tool" serve quotes --port 0 --drop 0.2 --no-bursts --quiet >"$work/quotes-url" 2>"$work/quotes.log" &
+quotes_pid=$!
+servers+=($quotes_pid)
+quotes_url=$(first_line "$work/quotes-url")
+watch 2500 "$quotes_url" "*" --json
+check "dropped messages are gaps that are found, and mended" 'err_has " [1-9][0-9]* gaps, [1-9][0-9]* resyncs, 0 stale, 0 garbage" &&
+    python3 "$here/quotes-json.py" 500 <"$work/out" && [[ ! -s $work/quotes.log ]]'
+kill -TERM $quotes_pid
+wait $quotes_pid
+
 # --- TLS
 mkfifo "$work/tls-url"
 : >"$work/tls.log"
@@ -381,6 +470,34 @@ expect "wss: to a plain port is a TLS failure" 5 "TLS" connect "${url/ws/wss}" -
 kill -TERM $tls_pid
 wait $tls_pid
 check "the self-signed certificate is deleted" '[[ -n $ca && ! -e $ca ]]'
+
+# --- Messages in several formats
+for number in {1..200}; do echo "{\"symbol\":\"SAIL\",\"price\":189.$number,\"open\":true}"; done >"$work/messages.ndjson"
+{ echo '['; sed '$!s/$/,/' "$work/messages.ndjson"; echo ']'; } >"$work/messages.json"
+# It takes a second of processor time, of which a busy machine may have little.
+measure() {
+    timeout 300 "$tool" measure "$@" >"$work/out" 2>"$work/err"
+    status=$?
+}
+measure "$work/messages.json" </dev/null
+check "measure shows three formats, with bytes, times and bars" \
+    '[[ $status == 0 && $(grep -Ec "^(JSON|MessagePack|CBOR) .*%" "$work/out") == 3 && $(grep -c "with takeover  █" "$work/out") == 3 ]]'
+check "measure answers whether to use JSON or binary" 'grep -Eq "^(JSON|Binary).*: .* than JSON" "$work/out"'
+measure - --json <"$work/messages.ndjson"
+check "measure reads lines from standard input, and prints JSON with the bytes that Python counts" '[[ $status == 0 ]] && python3 -c "
+import json, sys
+report = json.load(open(sys.argv[1]))
+messages = [json.loads(line) for line in open(sys.argv[2])]
+plain = sum(len(json.dumps(message, separators=(\",\", \":\"))) for message in messages)
+json_row = report[\"rows\"][0]
+assert report[\"messages\"] == 200 and json_row[\"plain\"][\"bytes\"] == plain, report
+assert json_row[\"deflatedWithTakeover\"][\"bytes\"] < json_row[\"deflated\"][\"bytes\"], report
+" "$work/out" "$work/messages.ndjson"'
+printf '{"a":1}\n{"a":}\n' >"$work/broken.ndjson"
+expect "measure names the place of what is no JSON" 65 "line 2, column 6; byte 13" measure "$work/broken.ndjson"
+expect "measure reads no more than allowed" 65 "more than 1 KiB; see --max-size" measure "$work/messages.json" --max-size 1K
+expect "measure wants a message" 65 "no message" measure /dev/null
+expect "measure wants a file that can be read" 64 "cannot be read" measure "$work/none.json"
 
 # --- The prompt
 while IFS= read -r line; do

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastQuotes
 import HoldfastServer
 
 /// Holdfast as a peer: what the conformance and interop scripts start; see `Interop/README.md`.
@@ -13,6 +14,7 @@ enum HoldfastPeer {
                HoldfastPeer suite URL [--ca FILE] [--no-compression] [--lines] [--http2]
                HoldfastPeer autobahn-client URL --agent NAME [--ca FILE] [--http2]
                HoldfastPeer codecs        (see Interop/codecs)
+               HoldfastPeer quotes URL json|msgpack|protobuf SECONDS BUSY-MILLISECONDS
                HoldfastPeer paths URL     (Linux)
         """
 
@@ -46,6 +48,12 @@ enum HoldfastPeer {
             client.configuration.httpVersion = version(arguments)
             try await client.run()
         case ("codecs", 1): CodecExchange.run()
+        case ("quotes", 5):
+            let words = arguments.words
+            guard let encoding = QuotesEncoding(rawValue: words[2]), let seconds = Double(words[3]), let busy = Int(words[4]) else {
+                fail()
+            }
+            exit(await QuotesReader(url: words[1], encoding: encoding, seconds: seconds, busyMilliseconds: busy).run() ? 0 : 1)
         #if os(Linux)
             case ("paths", 2): await PathReport(url: arguments.words[1]).run()
         #endif

@@ -1,4 +1,5 @@
 // An app writes `import Holdfast` and has the words of the protocol: messages, close codes, header fields.
+@_exported public import struct CodecCore.PayloadPeek
 @_exported public import MachineCore
 @_exported public import SessionCore
 @_exported public import StreamCore
