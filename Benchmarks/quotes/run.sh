@@ -12,7 +12,6 @@ set -euo pipefail
 source "$(dirname "$0")/../../scripts/setup.sh"
 need_apt nodejs node-ws util-linux
 need_python
-"$PYTHON" -c 'import msgpack' 2> /dev/null || with_lock python "$PYTHON" -m pip install -q --disable-pip-version-check msgpack==1.1.2
 HOLDFAST=$(swift_program HOLDFAST holdfast)
 PEER=$(swift_program HOLDFAST_BIN HoldfastPeer)
 exec "$PYTHON" "$ROOT/Benchmarks/quotes/bench.py" "$HOLDFAST" "$PEER"

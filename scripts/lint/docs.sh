@@ -19,7 +19,7 @@ for catalogue in Sources/*/*/*.docc; do
     # What a product re-exports is documented with it: an app sees it as the product's own. What Holdfast has stands there.
     exports=$(dirname "$catalogue")/Exports.swift
     if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastQuotes ]]; then
-        reexported=$(sed -nE 's/^@_exported public import //p' "$exports" | grep -vx Holdfast | paste -sd, -)
+        reexported=$(sed -nE 's/^@_exported public import (struct )?([A-Za-z]+).*/\2/p' "$exports" | grep -vx Holdfast | paste -sd, -)
         options=(-experimental-allowed-reexported-modules="$reexported")
     fi
     swift-symbolgraph-extract -module-name "$module" -output-dir "$out/symbols/$module" -target "$triple" \
