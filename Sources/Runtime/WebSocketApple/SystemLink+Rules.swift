@@ -92,11 +92,12 @@ extension SystemLink {
         guard let question = settings.pingMessage, heartbeat.isAutomatic(payload) else {
             if awaitedPongs.count > Heartbeat.capacity { awaitedPongs.removeFirst() }
             awaitedPongs.append(payload)
-            socket.ping { [post] failure in
+            // Before it is asked for: a pong may be quick.
+            feedHeartbeat(.written(payload))
+            return socket.ping { [post] failure in
                 // A ping that failed is one without a pong; whether the link is gone is told by what is read.
                 if failure == nil { post.yield(.pong(payload)) }
             }
-            return feedHeartbeat(.written(payload))
         }
         guard (try? ports.outbound.offer(question.make())) == true else { return feedHeartbeat(.postponed) }
         questions.ask(at: now, patience: settings.pingTimeout)
