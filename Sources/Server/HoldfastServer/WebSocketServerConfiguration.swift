@@ -35,7 +35,7 @@ public struct WebSocketServerConfiguration: Sendable {
     public var timeouts = WebSocketTimeouts()
     /// How many bytes of a connection the system may hold that it has not sent yet, at least about 4096; nil: as many as it likes.
     ///
-    /// A small number keeps what a slow client gets fresh: the rest waits in ``WebSocketLimits/sendBuffer``, and after that with the
+    /// A small number keeps what a slow client gets fresh: the rest waits in `limits.sendBuffer`, and after that with the
     /// sender, who may change his mind. Where the system has no such limit (`TCP_NOTSENT_LOWAT`), and on a Unix domain socket, it has no
     /// effect.
     public var unsentLimit: Int?
