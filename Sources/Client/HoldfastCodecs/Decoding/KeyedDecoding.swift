@@ -36,199 +36,78 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return true
     }
 
-    private func read<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        let value = try decoding.read(type, from: decoding.reader.position, level + 1)
+    @inline(__always)
+    private func take<Value>(_ key: Key, _ read: () throws -> Value) throws -> Value {
+        try find(key)
+        let value = try read()
         decoding.passed(level)
         return value
     }
+    @inline(__always)
+    private func takeIfPresent<Value>(_ key: Key, _ read: () throws -> Value) throws -> Value? {
+        guard try findValue(key) else { return nil }
+        let value = try read()
+        decoding.passed(level)
+        return value
+    }
+
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-        try find(key)
-        return try read(type)
+        try take(key) { try decoding.read(type, from: decoding.reader.position, level + 1) }
     }
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-        try findValue(key) ? try read(type) : nil
+        try takeIfPresent(key) { try decoding.read(type, from: decoding.reader.position, level + 1) }
     }
-
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-        try find(key)
-        let value = try decoding.bool(level + 1)
-        decoding.passed(level)
-        return value
-    }
-    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.bool(level + 1)
-        decoding.passed(level)
-        return value
-    }
-
-    func decode(_ type: String.Type, forKey key: Key) throws -> String {
-        try find(key)
-        let value = try decoding.string(level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try take(key) { try decoding.bool(level + 1) } }
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try takeIfPresent(key) { try decoding.bool(level + 1) } }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try take(key) { try decoding.string(level + 1) } }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.string(level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.string(level + 1) }
     }
-
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-        try find(key)
-        let value = try decoding.double(level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try take(key) { try decoding.double(level + 1) } }
     func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.double(level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.double(level + 1) }
     }
-
-    func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
-        try find(key)
-        let value = try decoding.float(level + 1)
-        decoding.passed(level)
-        return value
-    }
-    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.float(level + 1)
-        decoding.passed(level)
-        return value
-    }
-
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
-        try find(key)
-        let value = try decoding.integer(Int.self, level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try take(key) { try decoding.float(level + 1) } }
+    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try takeIfPresent(key) { try decoding.float(level + 1) } }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try take(key) { try decoding.integer(Int.self, level + 1) } }
     func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.integer(Int.self, level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.integer(Int.self, level + 1) }
     }
-
-    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 {
-        try find(key)
-        let value = try decoding.integer(Int8.self, level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try take(key) { try decoding.integer(Int8.self, level + 1) } }
     func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.integer(Int8.self, level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.integer(Int8.self, level + 1) }
     }
-
-    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
-        try find(key)
-        let value = try decoding.integer(Int16.self, level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try take(key) { try decoding.integer(Int16.self, level + 1) } }
     func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.integer(Int16.self, level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.integer(Int16.self, level + 1) }
     }
-
-    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
-        try find(key)
-        let value = try decoding.integer(Int32.self, level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try take(key) { try decoding.integer(Int32.self, level + 1) } }
     func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.integer(Int32.self, level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.integer(Int32.self, level + 1) }
     }
-
-    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
-        try find(key)
-        let value = try decoding.integer(Int64.self, level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try take(key) { try decoding.integer(Int64.self, level + 1) } }
     func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.integer(Int64.self, level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.integer(Int64.self, level + 1) }
     }
-
-    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt {
-        try find(key)
-        let value = try decoding.integer(UInt.self, level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try take(key) { try decoding.integer(UInt.self, level + 1) } }
     func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.integer(UInt.self, level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.integer(UInt.self, level + 1) }
     }
-
-    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
-        try find(key)
-        let value = try decoding.integer(UInt8.self, level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try take(key) { try decoding.integer(UInt8.self, level + 1) } }
     func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.integer(UInt8.self, level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.integer(UInt8.self, level + 1) }
     }
-
-    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
-        try find(key)
-        let value = try decoding.integer(UInt16.self, level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try take(key) { try decoding.integer(UInt16.self, level + 1) } }
     func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.integer(UInt16.self, level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.integer(UInt16.self, level + 1) }
     }
-
-    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
-        try find(key)
-        let value = try decoding.integer(UInt32.self, level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try take(key) { try decoding.integer(UInt32.self, level + 1) } }
     func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.integer(UInt32.self, level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.integer(UInt32.self, level + 1) }
     }
-
-    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
-        try find(key)
-        let value = try decoding.integer(UInt64.self, level + 1)
-        decoding.passed(level)
-        return value
-    }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try take(key) { try decoding.integer(UInt64.self, level + 1) } }
     func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
-        guard try findValue(key) else { return nil }
-        let value = try decoding.integer(UInt64.self, level + 1)
-        decoding.passed(level)
-        return value
+        try takeIfPresent(key) { try decoding.integer(UInt64.self, level + 1) }
     }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) throws -> KeyedDecodingContainer<Nested> {

@@ -20,101 +20,26 @@ struct SingleDecoding: SingleValueDecodingContainer {
         return value
     }
 
-    func decode(_ type: Bool.Type) throws -> Bool {
+    @inline(__always)
+    private func take<Value>(_ read: () throws -> Value) throws -> Value {
         decoding.reader.move(to: start)
-        let value = try decoding.bool(level)
+        let value = try read()
         decoding.readSingle(from: start)
         return value
     }
 
-    func decode(_ type: String.Type) throws -> String {
-        decoding.reader.move(to: start)
-        let value = try decoding.string(level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: Double.Type) throws -> Double {
-        decoding.reader.move(to: start)
-        let value = try decoding.double(level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: Float.Type) throws -> Float {
-        decoding.reader.move(to: start)
-        let value = try decoding.float(level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: Int.Type) throws -> Int {
-        decoding.reader.move(to: start)
-        let value = try decoding.integer(Int.self, level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: Int8.Type) throws -> Int8 {
-        decoding.reader.move(to: start)
-        let value = try decoding.integer(Int8.self, level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: Int16.Type) throws -> Int16 {
-        decoding.reader.move(to: start)
-        let value = try decoding.integer(Int16.self, level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: Int32.Type) throws -> Int32 {
-        decoding.reader.move(to: start)
-        let value = try decoding.integer(Int32.self, level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: Int64.Type) throws -> Int64 {
-        decoding.reader.move(to: start)
-        let value = try decoding.integer(Int64.self, level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: UInt.Type) throws -> UInt {
-        decoding.reader.move(to: start)
-        let value = try decoding.integer(UInt.self, level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: UInt8.Type) throws -> UInt8 {
-        decoding.reader.move(to: start)
-        let value = try decoding.integer(UInt8.self, level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: UInt16.Type) throws -> UInt16 {
-        decoding.reader.move(to: start)
-        let value = try decoding.integer(UInt16.self, level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: UInt32.Type) throws -> UInt32 {
-        decoding.reader.move(to: start)
-        let value = try decoding.integer(UInt32.self, level)
-        decoding.readSingle(from: start)
-        return value
-    }
-
-    func decode(_ type: UInt64.Type) throws -> UInt64 {
-        decoding.reader.move(to: start)
-        let value = try decoding.integer(UInt64.self, level)
-        decoding.readSingle(from: start)
-        return value
-    }
+    func decode(_ type: Bool.Type) throws -> Bool { try take { try decoding.bool(level) } }
+    func decode(_ type: String.Type) throws -> String { try take { try decoding.string(level) } }
+    func decode(_ type: Double.Type) throws -> Double { try take { try decoding.double(level) } }
+    func decode(_ type: Float.Type) throws -> Float { try take { try decoding.float(level) } }
+    func decode(_ type: Int.Type) throws -> Int { try take { try decoding.integer(Int.self, level) } }
+    func decode(_ type: Int8.Type) throws -> Int8 { try take { try decoding.integer(Int8.self, level) } }
+    func decode(_ type: Int16.Type) throws -> Int16 { try take { try decoding.integer(Int16.self, level) } }
+    func decode(_ type: Int32.Type) throws -> Int32 { try take { try decoding.integer(Int32.self, level) } }
+    func decode(_ type: Int64.Type) throws -> Int64 { try take { try decoding.integer(Int64.self, level) } }
+    func decode(_ type: UInt.Type) throws -> UInt { try take { try decoding.integer(UInt.self, level) } }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try take { try decoding.integer(UInt8.self, level) } }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try take { try decoding.integer(UInt16.self, level) } }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try take { try decoding.integer(UInt32.self, level) } }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try take { try decoding.integer(UInt64.self, level) } }
 }

@@ -48,109 +48,31 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         return true
     }
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try take(type) { try $0.read(type, from: $0.reader.position, $1) }
+    }
+
+    @inline(__always)
+    private mutating func take<Value>(_ type: Value.Type, _ read: (BinaryDecoding, Int) throws -> Value) throws -> Value {
         try begin(type)
-        let value = try decoding.read(type, from: decoding.reader.position, level + 1)
+        let value = try read(decoding, level + 1)
         passed()
         return value
     }
 
-    mutating func decode(_ type: Bool.Type) throws -> Bool {
-        try begin(type)
-        let value = try decoding.bool(level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: String.Type) throws -> String {
-        try begin(type)
-        let value = try decoding.string(level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: Double.Type) throws -> Double {
-        try begin(type)
-        let value = try decoding.double(level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: Float.Type) throws -> Float {
-        try begin(type)
-        let value = try decoding.float(level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: Int.Type) throws -> Int {
-        try begin(type)
-        let value = try decoding.integer(Int.self, level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: Int8.Type) throws -> Int8 {
-        try begin(type)
-        let value = try decoding.integer(Int8.self, level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: Int16.Type) throws -> Int16 {
-        try begin(type)
-        let value = try decoding.integer(Int16.self, level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: Int32.Type) throws -> Int32 {
-        try begin(type)
-        let value = try decoding.integer(Int32.self, level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: Int64.Type) throws -> Int64 {
-        try begin(type)
-        let value = try decoding.integer(Int64.self, level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: UInt.Type) throws -> UInt {
-        try begin(type)
-        let value = try decoding.integer(UInt.self, level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: UInt8.Type) throws -> UInt8 {
-        try begin(type)
-        let value = try decoding.integer(UInt8.self, level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: UInt16.Type) throws -> UInt16 {
-        try begin(type)
-        let value = try decoding.integer(UInt16.self, level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: UInt32.Type) throws -> UInt32 {
-        try begin(type)
-        let value = try decoding.integer(UInt32.self, level + 1)
-        passed()
-        return value
-    }
-
-    mutating func decode(_ type: UInt64.Type) throws -> UInt64 {
-        try begin(type)
-        let value = try decoding.integer(UInt64.self, level + 1)
-        passed()
-        return value
-    }
+    mutating func decode(_ type: Bool.Type) throws -> Bool { try take(type) { try $0.bool($1) } }
+    mutating func decode(_ type: String.Type) throws -> String { try take(type) { try $0.string($1) } }
+    mutating func decode(_ type: Double.Type) throws -> Double { try take(type) { try $0.double($1) } }
+    mutating func decode(_ type: Float.Type) throws -> Float { try take(type) { try $0.float($1) } }
+    mutating func decode(_ type: Int.Type) throws -> Int { try take(type) { try $0.integer(Int.self, $1) } }
+    mutating func decode(_ type: Int8.Type) throws -> Int8 { try take(type) { try $0.integer(Int8.self, $1) } }
+    mutating func decode(_ type: Int16.Type) throws -> Int16 { try take(type) { try $0.integer(Int16.self, $1) } }
+    mutating func decode(_ type: Int32.Type) throws -> Int32 { try take(type) { try $0.integer(Int32.self, $1) } }
+    mutating func decode(_ type: Int64.Type) throws -> Int64 { try take(type) { try $0.integer(Int64.self, $1) } }
+    mutating func decode(_ type: UInt.Type) throws -> UInt { try take(type) { try $0.integer(UInt.self, $1) } }
+    mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try take(type) { try $0.integer(UInt8.self, $1) } }
+    mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try take(type) { try $0.integer(UInt16.self, $1) } }
+    mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try take(type) { try $0.integer(UInt32.self, $1) } }
+    mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try take(type) { try $0.integer(UInt64.self, $1) } }
 
     mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) throws -> KeyedDecodingContainer<Nested> {
         try superDecoder().container(keyedBy: type)

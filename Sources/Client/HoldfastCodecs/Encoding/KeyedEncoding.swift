@@ -27,46 +27,19 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         try encoding.key(key, level)
         encoding.writer.float(value, encoding.format)
     }
-    func encode(_ value: Float, forKey key: Key) throws {
-        try encoding.key(key, level)
-        encoding.writer.float(Double(value), encoding.format)
-    }
-    func encode(_ value: Int, forKey key: Key) throws {
-        try encoding.key(key, level)
-        encoding.writer.signed(Int64(value), encoding.format)
-    }
-    func encode(_ value: Int8, forKey key: Key) throws {
-        try encoding.key(key, level)
-        encoding.writer.signed(Int64(value), encoding.format)
-    }
-    func encode(_ value: Int16, forKey key: Key) throws {
-        try encoding.key(key, level)
-        encoding.writer.signed(Int64(value), encoding.format)
-    }
-    func encode(_ value: Int32, forKey key: Key) throws {
-        try encoding.key(key, level)
-        encoding.writer.signed(Int64(value), encoding.format)
-    }
+    func encode(_ value: Float, forKey key: Key) throws { try encode(Double(value), forKey: key) }
+    func encode(_ value: Int, forKey key: Key) throws { try encode(Int64(value), forKey: key) }
+    func encode(_ value: Int8, forKey key: Key) throws { try encode(Int64(value), forKey: key) }
+    func encode(_ value: Int16, forKey key: Key) throws { try encode(Int64(value), forKey: key) }
+    func encode(_ value: Int32, forKey key: Key) throws { try encode(Int64(value), forKey: key) }
     func encode(_ value: Int64, forKey key: Key) throws {
         try encoding.key(key, level)
         encoding.writer.signed(value, encoding.format)
     }
-    func encode(_ value: UInt, forKey key: Key) throws {
-        try encoding.key(key, level)
-        encoding.writer.unsigned(UInt64(value), encoding.format)
-    }
-    func encode(_ value: UInt8, forKey key: Key) throws {
-        try encoding.key(key, level)
-        encoding.writer.unsigned(UInt64(value), encoding.format)
-    }
-    func encode(_ value: UInt16, forKey key: Key) throws {
-        try encoding.key(key, level)
-        encoding.writer.unsigned(UInt64(value), encoding.format)
-    }
-    func encode(_ value: UInt32, forKey key: Key) throws {
-        try encoding.key(key, level)
-        encoding.writer.unsigned(UInt64(value), encoding.format)
-    }
+    func encode(_ value: UInt, forKey key: Key) throws { try encode(UInt64(value), forKey: key) }
+    func encode(_ value: UInt8, forKey key: Key) throws { try encode(UInt64(value), forKey: key) }
+    func encode(_ value: UInt16, forKey key: Key) throws { try encode(UInt64(value), forKey: key) }
+    func encode(_ value: UInt32, forKey key: Key) throws { try encode(UInt64(value), forKey: key) }
     func encode(_ value: UInt64, forKey key: Key) throws {
         try encoding.key(key, level)
         encoding.writer.unsigned(value, encoding.format)
