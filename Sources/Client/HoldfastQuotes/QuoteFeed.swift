@@ -111,7 +111,8 @@ public final class QuoteFeed: Sendable {
 
     /// How long ago the server was last heard; nil if never.
     ///
-    /// It says something at least every five seconds. While there is a connection, no quote is older than this and the way to here.
+    /// It says something at least every five seconds, if anything is subscribed to. While there is a connection, no quote is older than
+    /// this and the way to here.
     public var age: Duration? { desk.age }
 
     /// What came so far.

@@ -35,7 +35,8 @@ extension WebSocketServer {
                         try channel.syncOptions?.setOption(.autoRead, value: false)
                         if isTCP { try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1) }
                         if isTCP, let limit = configuration.unsentLimit {
-                            try channel.syncOptions?.setOption(.tcpOption(.unsentLimit), value: limit)
+                            // A system without it serves all the same.
+                            try? channel.syncOptions?.setOption(.tcpOption(.unsentLimit), value: limit)
                         }
                         if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                         let options = welcome == .open ? open : full

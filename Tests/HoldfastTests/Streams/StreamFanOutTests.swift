@@ -222,6 +222,21 @@ import WebSocketCore
         #expect(try await task.value == nil)
     }
 
+    @Test(arguments: [StreamDelivery<StreamTick>.newest(10), .everyMessage(), .latest(byField: "symbol")])
+    func `a cancelled consumer ends, though there is always more to take`(_ delivery: StreamDelivery<StreamTick>) async throws {
+        let stage = try await StreamStage()
+        let stream = stage.socket.stream(of: StreamTick.self, delivery: delivery)
+        let task = Task {
+            var ticks = stream.makeAsyncIterator()
+            for symbol in ["A", "B", "C"] { try await stage.send(symbol, 1) }
+            try await stage.settle()
+            #expect(try await ticks.next()?.symbol == "A")
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await ticks.next()
+        }
+        #expect(try await task.value == nil)
+    }
+
     @Test func `one that leaves while it is full holds up nobody`() async throws {
         let stage = try await StreamStage()
         var full: WebSocketStreamBatches<StreamTick>.AsyncIterator? = stage.socket.batches(

@@ -138,6 +138,14 @@ import Testing
                 == "1 tick of 1 symbol, 1 connection, 1,234 conflated, 1 gap, 1 resync, 0 stale, 0 garbage")
     }
 
+    @Test func `what a server claims to have conflated may be any number`() {
+        var counts = QuoteCounts()
+        counts.conflated = .max
+        var figures = BoardFigures()
+        figures.count(counts)
+        #expect(figures.conflated == .max)
+    }
+
     @Test func `a picture draws over the one before and erases what is left of it`() {
         #expect(BoardScreen.picture(of: ["a", "b"]) == "\u{1B}[?2026h\u{1B}[Ha\u{1B}[K\r\nb\u{1B}[K\u{1B}[J\u{1B}[?2026l")
     }

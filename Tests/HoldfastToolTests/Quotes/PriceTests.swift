@@ -16,7 +16,7 @@ import Testing
         arguments: [
             (1000, 1000, "+0.00 %"), (1031, 1000, "+3.10 %"), (995, 1000, "-0.50 %"), (999_999, 1_000_000, "+0.00 %"),
             (20, 10, "+100.00 %"),
-            (1, 10, "-90.00 %"), (5, 0, ""),
+            (1, 10, "-90.00 %"), (5, 0, ""), (9_007_199_254_740_991, 1, "+90071992547409.92 %"),
         ] as [(Int64, Int64, String)])
     func `a change is in percent of its base`(price: Int64, base: Int64, text: String) {
         #expect(Price.change(of: price, from: base) == text)

@@ -1,4 +1,5 @@
 import HoldfastServer
+import QuotesCore
 import Testing
 import WebSocketCore
 
@@ -13,5 +14,11 @@ import WebSocketCore
         #expect(answer("/").status == 302 && answer("/").headers["Location"] == "/quotes")
         #expect(answer("/quotes").status == 200)
         #expect(answer("/feed").status == 404)
+    }
+
+    @Test func `quotes have the time of the clock, however late the market begins`() {
+        let floor = MarketFloor(MarketPlan(symbols: 1, rate: 100, mood: .calm, opening: 1000)) { 90_000 }
+        floor.beat()
+        #expect(floor.table[0].figures.time == 90_000)
     }
 }

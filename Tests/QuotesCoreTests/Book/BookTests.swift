@@ -275,6 +275,27 @@ import Testing
         #expect(stage.takeOrders().last == .giveUp(.silence))
     }
 
+    @Test func `a server may be silent to whom it shows nothing`() {
+        var stage = BookStage()
+        stage.connect(symbols: 1)
+        #expect(stage.book.phase == .following && stage.book.deadline == nil, "nothing was asked for")
+        stage.handle(.subscribe(id: 1, [SymbolPattern("*")!]))
+        stage.handle(.received(.refusal(.init(id: 1, code: .tooManySubscriptions, message: ""))))
+        #expect(stage.book.phase == .following && stage.book.deadline == nil, "it shows nothing")
+        stage.handle(.subscribe(id: 2, [SymbolPattern("*")!]))
+        stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], id: 2)
+        #expect(stage.book.deadline == stage.now + .seconds(15))
+        stage.handle(.unsubscribe(id: 2))
+        // It was under way.
+        stage.tick(2, 0, 2, by: 1)
+        _ = stage.takeOrders()
+        stage.wait(.seconds(1000))
+        #expect(stage.takeOrders() == [] && stage.book.phase == .following)
+        // There is nothing that a resync could bring.
+        stage.handle(.receivedGarbage)
+        #expect(stage.takeOrders() == [.send(.resync(round: 1))] && stage.book.phase == .following && stage.book.deadline == nil)
+    }
+
     @Test func `servers with ever new names get no more memory than the largest market`() {
         var stage = BookStage()
         stage.handle(.subscribe(id: 1, [SymbolPattern("*")!]))

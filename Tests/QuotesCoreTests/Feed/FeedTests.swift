@@ -43,6 +43,20 @@ import Testing
         #expect(part.isLast && part.quotes.isEmpty && part.sequence == 1)
     }
 
+    @Test func `a snapshot of many patterns comes in parts, even if hardly a symbol matches`() throws {
+        let table = QuoteTable(market: 1, symbols: (0..<450).map { ("S\($0)", .of(100)) })
+        var feed = Feed(of: table)
+        feed.receive(.subscribe(id: 1, symbols: (1...99).map { "X\($0)" } + ["S449"], rate: nil))
+        _ = feed.next(from: table, at: .start)
+        for sequence in 1...2 {
+            let part = try #require(feed.next(from: table, at: .start)?.part)
+            #expect(part.quotes.isEmpty && !part.isLast && part.sequence == sequence)
+        }
+        let last = try #require(feed.next(from: table, at: .start)?.part)
+        #expect(last.quotes.map(\.name) == ["S449"] && last.isLast)
+        #expect(feed.next(from: table, at: .start) == nil)
+    }
+
     @Test func `a long snapshot comes in parts, and what was sent may tick before the rest has come`() throws {
         var table = QuoteTable(market: 1, symbols: (0..<450).map { ("S\($0)", .of(100)) })
         var feed = Feed(of: table)

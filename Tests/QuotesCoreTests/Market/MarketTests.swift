@@ -26,6 +26,16 @@ import Testing
         #expect(one.market.table == other.market.table)
     }
 
+    @Test func `a beat has the time of its owner's clock, which may stand still but never goes back`() {
+        var market = Market(MarketPlan(symbols: 1, rate: .max, mood: .calm, opening: 5000))
+        let times = [6000, 5900, nil, .max, .min].map { (clock: Int64?) -> Int64 in
+            var changed: [Int] = []
+            market.beat(at: clock, into: &changed)
+            return market.table[0].figures.time
+        }
+        #expect(times == [6000, 6000, 6010, QuoteFigures.maximum, QuoteFigures.maximum])
+    }
+
     /// Written down once: a market of another machine, or of a later version by mistake, would differ.
     @Test func `seed 1 makes these ticks on every machine`() {
         let (market, changed) = ticks(MarketPlan(symbols: 500, rate: 2000, seed: 1), beats: 1000)

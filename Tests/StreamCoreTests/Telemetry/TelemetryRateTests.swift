@@ -27,6 +27,13 @@ import Testing
         }
     }
 
+    @Test(arguments: [Duration.zero, .seconds(-1)])
+    func `without an interval it looks now and then, not all the time`(interval: Duration) throws {
+        var bench = Bench(rate: AdaptiveRate(AdaptiveRatePolicy(backlog: 1000, interval: interval)))
+        bench.note(.backlog(1001))
+        #expect(try #require(bench.rate.deadline) > bench.now)
+    }
+
     @Test func `too much that waits halves the share, once per interval, down to the least`() {
         var bench = Bench()
         bench.note(.backlog(1001))

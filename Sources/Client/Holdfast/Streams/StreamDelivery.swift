@@ -39,7 +39,7 @@ public struct StreamDelivery<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - limit: How many keys may wait; for one more the key that has waited longest gives way, and counts as dropped.
-    ///   - key: Tells what a value is of.
+    ///   - key: Tells what a value is of, at once: it is called while the stream is locked, and must not ask the stream for its counts.
     public static func latest<Key: Hashable & Sendable>(limit: Int = 10_000, by key: @escaping @Sendable (Value) -> Key) -> Self {
         Self(keeping: .byKey { LatestByKey(limit: limit, by: key) })
     }

@@ -68,7 +68,8 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
     ///
     /// - Parameter relieved: Called when reading may go on that was held up.
     func next(relieved: () -> Void) async throws(WebSocketError) -> Output? {
-        while true {
+        // Asked each time: a slow consumer of a fast peer never has to wait.
+        while !Task.isCancelled {
             let now = now
             let (step, isRelieved) = state.withLockedValue { state -> (Step, Bool) in
                 if let output = state.buffer.take(at: now) {
@@ -88,6 +89,7 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
             case .wait: if await !called() { return nil }
             }
         }
+        return nil
     }
 
     /// Waits until there is a reason to look again; false if the task is cancelled.

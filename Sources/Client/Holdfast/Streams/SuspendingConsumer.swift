@@ -17,17 +17,17 @@ final class SuspendingConsumer<Value: Sendable>: Sendable {
 
     /// Waits for the next value; nil after an end in peace, or when the task is cancelled.
     func next() async throws(WebSocketError) -> Value? {
-        while true {
+        // Asked each time: a slow consumer of a fast peer never has to wait.
+        while !Task.isCancelled {
             let (lent, turn) = subscription.borrow { decode($0, $1) }
             if let lent {
                 if let value = lent { return value }
-                if Task.isCancelled { return nil }  // Or it went on for as long as there is something to read.
                 continue
             }
             guard let message = try await subscription.nextMessage(after: turn) else { return nil }
             if let value = message.withBytes({ decode($0.bytes, message.kind) }) { return value }
-            if Task.isCancelled { return nil }
         }
+        return nil
     }
 
     /// Nil if it is no such value, which is told.

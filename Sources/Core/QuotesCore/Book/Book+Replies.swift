@@ -55,7 +55,7 @@ extension Book {
         expected = sequence + 1
         heard = now
         counts.messages += 1
-        if phase == .following { patienceEnds = now + policy.silence }
+        if phase == .following { awaitBeat(at: now) }
         if order == .afterGap {
             counts.gaps += 1
             lose(at: now, into: &effects)

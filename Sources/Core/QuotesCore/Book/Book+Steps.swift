@@ -46,6 +46,7 @@ extension Book {
         round += 1
         counts.resyncs += 1
         effects.append(.send(.resync(round: round)))
+        settle(at: now)
     }
 
     mutating func distrust(at now: Moment, into effects: inout [Effect]) {
@@ -54,9 +55,17 @@ extension Book {
         if garbage >= policy.garbageLimit { giveUp(.garbage, into: &effects) } else { lose(at: now, into: &effects) }
     }
 
-    /// Waits for nothing any more if all that was asked for has come.
+    /// Waits for nothing more but a sign of life, if all that was asked for has come.
     mutating func settle(at now: Moment) {
-        guard phase == .filling, !owesResync, subscriptions.allSatisfy({ $0.standing != .awaited }) else { return }
-        (phase, patienceEnds) = (.following, now + policy.silence)
+        if phase == .filling, !owesResync, subscriptions.allSatisfy({ $0.standing != .awaited }) {
+            (phase, patienceEnds) = (.following, nil)
+        }
+        if phase == .following, hasBeat != (patienceEnds != nil) { awaitBeat(at: now) }
     }
+
+    /// Gives the server time to say that it lives.
+    mutating func awaitBeat(at now: Moment) { patienceEnds = hasBeat ? now + policy.silence : nil }
+
+    /// Whether the server says every now and then that it lives: to those who see something, and not to others.
+    var hasBeat: Bool { subscriptions.contains { $0.standing == .complete } }
 }

@@ -82,7 +82,9 @@ package struct Feed: Hashable, Sendable {
         let subscription = subscriptions[slot]
         var quotes: [QuotesReply.FullQuote] = []
         var symbol = scans[0].symbol
-        while symbol < table.count, quotes.count < QuotesLimits.quotesSent {
+        // The market waits while this looks for symbols, so it looks at no more of them than it can in a moment.
+        let end = min(table.count, symbol + max(QuotesLimits.patternsTried / max(subscription?.patterns.count ?? 1, 1), 1))
+        while symbol < end, quotes.count < QuotesLimits.quotesSent {
             let name = table.names[symbol]
             if subscription?.patterns.contains(where: { $0.matches(name) }) ?? false {
                 wanted[symbol] |= 1 << UInt64(slot)

@@ -1,8 +1,8 @@
 /// A synthetic market: quotes that change beat by beat, as chance wills it.
 ///
-/// All of it follows from its ``MarketPlan`` and the number of beats. Prices wander with clusters of unrest, sectors move together, and in
-/// a lively market something is going on now and then. Prices are positive, a bid is below its ask, and nothing overflows, however
-/// long it runs.
+/// All of it but the time follows from its ``MarketPlan`` and the number of beats. Prices wander with clusters of unrest, sectors move
+/// together, and in a lively market something is going on now and then. Prices are positive, a bid is below its ask, and nothing
+/// overflows, however long it runs.
 package struct Market: Sendable {
     /// How many beats a second has.
     package static let beatsPerSecond = 100
@@ -18,6 +18,8 @@ package struct Market: Sendable {
     /// How many changes there were.
     package private(set) var changes = 0
 
+    /// When the last beat was, in milliseconds since 1970.
+    private var time: Int64
     private var chance: MarketChance
     private var mood: MarketMood
     private var listings: [Listing]
@@ -33,7 +35,7 @@ package struct Market: Sendable {
 
     /// Makes the market as it is before the first beat.
     package init(_ plan: MarketPlan) {
-        self.plan = plan
+        (self.plan, time) = (plan, plan.opening)
         chance = MarketChance(seed: plan.seed)
         mood = MarketMood(isLively: plan.mood == .lively)
         var listings: [Listing] = []
@@ -48,8 +50,13 @@ package struct Market: Sendable {
     }
 
     /// Lets one beat pass, and appends the numbers of the symbols that changed, each once, in order.
-    package mutating func beat(into changed: inout [Int]) {
+    ///
+    /// - Parameters:
+    ///   - clock: What time it is, in milliseconds since 1970; nil: a beat's length after the one before. It never goes back.
+    ///   - changed: What the numbers are appended to.
+    package mutating func beat(at clock: Int64? = nil, into changed: inout [Int]) {
         beats += 1
+        time = min(max(clock ?? time + 1000 / Int64(Self.beatsPerSecond), time), QuoteFigures.maximum)
         turnWinds()
         due += plan.rate * mood.quarters
         var (count, rest) = due.quotientAndRemainder(dividingBy: Self.partsOfChange)
@@ -77,7 +84,6 @@ package struct Market: Sendable {
 
     private mutating func change(_ symbol: Int, into changed: inout [Int]) {
         changedIn[symbol] = beats
-        let time = plan.opening + Int64(beats) * (1000 / Int64(Self.beatsPerSecond))
         let wind = winds[MarketNames.sector(of: symbol)]
         table.update(symbol, to: listings[symbol].figures(after: table[symbol].figures, wind: wind, at: time, &chance))
         changed.append(symbol)

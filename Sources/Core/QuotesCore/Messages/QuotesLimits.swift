@@ -14,6 +14,8 @@ package enum QuotesLimits {
     package static let unreadErrors = 16
     /// Quotes in a part of a snapshot, as sent.
     package static let quotesSent = 200
+    /// How often a symbol is compared with a pattern for a part of a snapshot.
+    package static let patternsTried = 20_000
     /// Ticks in a message, as sent.
     package static let ticksSent = 1000
     /// Quotes or ticks in a message, as read.

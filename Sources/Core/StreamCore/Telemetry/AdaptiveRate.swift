@@ -38,7 +38,12 @@ public struct AdaptiveRate: Machine, Hashable {
     private static let memory = 10
 
     /// All is kept, until something speaks against it.
-    public init(_ policy: AdaptiveRatePolicy = AdaptiveRatePolicy()) { self.policy = policy }
+    public init(_ policy: AdaptiveRatePolicy = AdaptiveRatePolicy()) {
+        var policy = policy
+        // Without one it would look all the time.
+        policy.interval = max(policy.interval, .milliseconds(1))
+        self.policy = policy
+    }
 
     /// Applies one input and appends what must be done about it, in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {

@@ -13,8 +13,8 @@ struct ServeQuotesCommand: AsyncParsableCommand {
 
             'holdfast quotes' shows the market in a terminal, and a browser does at http://127.0.0.1:9001/quotes.
 
-            The same --seed, --symbols and --rate give the same ticks. The URL goes to standard output once the server listens, \
-            everything else to standard error. SIGINT (Control-C) and SIGTERM close every connection with 1001 and end the server \
+            The same --seed, --symbols and --rate give the same ticks, but for the time in them. The URL goes to standard output once the \
+            server listens, everything else to standard error. SIGINT (Control-C) and SIGTERM close every connection with 1001 and end the server \
             with status 0.
             """)
 

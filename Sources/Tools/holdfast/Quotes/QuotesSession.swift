@@ -130,7 +130,8 @@ struct QuotesSession: Sendable {
 extension BoardFigures {
     /// Takes what the feed has counted.
     mutating func count(_ counts: QuoteCounts) {
-        (connections, ticks, conflated) = (Int(counts.connections), Int(counts.ticks), Int(counts.conflated))
+        // How many were conflated is what the server says.
+        (connections, ticks, conflated) = (Int(counts.connections), Int(counts.ticks), Int(clamping: counts.conflated))
         (gaps, resyncs, stale, garbage) = (Int(counts.gaps), Int(counts.resyncs), Int(counts.stale), Int(counts.garbage))
     }
 }

@@ -10,7 +10,8 @@ enum Price {
     /// How far `price` is from `base`, in percent with two decimals and a sign: `+0.31 %`; empty without a base.
     static func change(of price: Int64, from base: Int64) -> String {
         guard base > 0 else { return "" }
-        let hundredths = Int64((Double(price - base) / Double(base) * 10_000).rounded())
+        // A peer may say that a price has grown by more than an integer holds.
+        let hundredths = Int64(min(Double(price - base) / Double(base) * 10_000, 0x1p53).rounded())
         let (whole, part) = hundredths.magnitude.quotientAndRemainder(dividingBy: 100)
         return "\(hundredths < 0 ? "-" : "+")\(whole).\(padded(part, 2)) %"
     }

@@ -1,3 +1,4 @@
+import Foundation
 import MachineCore
 import NIOConcurrencyHelpers
 import QuotesCore
@@ -14,8 +15,14 @@ final class MarketFloor: Sendable {
 
     private let state: NIOLockedValueBox<State>
     private let start = ContinuousClock.now
+    private let clock: @Sendable () -> Int64
 
-    init(_ plan: MarketPlan) { state = NIOLockedValueBox(State(market: Market(plan))) }
+    /// - Parameters:
+    ///   - plan: What the market is like.
+    ///   - clock: What time its quotes have, in milliseconds since 1970.
+    init(_ plan: MarketPlan, clock: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }) {
+        (state, self.clock) = (NIOLockedValueBox(State(market: Market(plan))), clock)
+    }
 
     /// All symbols with their quotes, as they are now.
     var table: QuoteTable { state.withLockedValue { $0.market.table } }
@@ -37,7 +44,7 @@ final class MarketFloor: Sendable {
     func beat() {
         let (changed, visitors) = state.withLockedValue { state in
             var changed: [Int] = []
-            state.market.beat(into: &changed)
+            state.market.beat(at: clock(), into: &changed)
             return (changed, Array(state.visitors.values))
         }
         for visitor in visitors { visitor.note(changed) }
