@@ -11,7 +11,7 @@ import Testing
             ("5e-324", .float(.leastNonzeroMagnitude)),
             ("1.7976931348623157e308", 1.7976931348623157e308), ("123456789012345678901234567890.5", 123456789012345678901234567890.5),
             ("1e-400", 0.0), ("0e99999999999999999999", 0.0), ("9007199254740993e0", 9007199254740993.0),
-            ("0.30000000000000004", 0.30000000000000004),
+            ("0.30000000000000004", 0.30000000000000004), ("35003417670597955e-8", 35003417670597955e-8),
         ] as [(String, Value)])
     func `numbers are exact where they can be`(json: String, value: Value) throws {
         #expect(try codecValue(json: json).description == value.description)
@@ -29,11 +29,13 @@ import Testing
         #expect(try codecValue(json: json) == .text("\"\\/\u{8}\u{c}\n\r\t\u{0}é😀é😀 a long plain text"))
     }
 
-    @Test(arguments: [#""\x""#, #""\u12g4""#, #""\u12"#, "\"\n\"", "\"a", #""\"#, "\"\u{1f}\""])
+    @Test(arguments: [
+        #""\x""#, #""\u12g4""#, #""\u12"#, "\"\n\"", "\"a", #""\"#, "\"\u{1f}\"", "\"long \u{0} text\"", "\"\u{1f} long text\"",
+    ])
     func `what is no string is refused`(json: String) { #expect(throws: CodecError.self) { try codecValue(json: json) } }
 
-    @Test(arguments: [#""\ud83d""#, #""\ude00""#, #""\ud83d\u0041""#, #""\ud83dx""#]) func `half a surrogate pair is refused`(json: String)
-    {
+    @Test(arguments: [#""\ud83d""#, #""\ude00""#, #""\udc00\udc00""#, #""\ud83d\u0041""#, #""\ud83dx""#])
+    func `half a surrogate pair is refused`(json: String) {
         #expect { try codecValue(json: json) } throws: { ($0 as? CodecError)?.code == .invalidText }
     }
 

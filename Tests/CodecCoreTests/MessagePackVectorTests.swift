@@ -29,6 +29,7 @@ import Testing
         (ext(256), "c8010005", 260), (ext(65535), "c8ffff05", 65539), (ext(65536), "c90001000005", 65542),
         (.timestamp(Timestamp(seconds: 1)), "d6ff00000001", 6), (.timestamp(Timestamp(seconds: 1 << 32)), "d7ff0000000100000000", 10),
         (.timestamp(Timestamp(seconds: 1, nanoseconds: 1)!), "d7ff0000000400000001", 10),
+        (.timestamp(Timestamp(seconds: 1 << 34 - 1)), "d7ff00000003ffffffff", 10),
         (.timestamp(Timestamp(seconds: 1 << 34)), "c70cff000000000000000400000000", 15),
         (.timestamp(Timestamp(seconds: -1, nanoseconds: 999_999_999)!), "c70cff3b9ac9ffffffffffffffffff", 15),
     ]

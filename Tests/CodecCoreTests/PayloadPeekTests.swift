@@ -16,6 +16,7 @@ import Testing
         #expect(string(json, "missing") == nil)
         #expect(string(json, "a") == nil)
         #expect(string(json, "symbol", "deeper") == nil)
+        #expect(string(#"{"a":},"symbol":"SAIL"}"#, "symbol") == nil)
     }
 
     @Test func `resolves the escapes of a key and of a text`() {
@@ -63,10 +64,23 @@ import Testing
         #expect(integer("bid") == -3)
         #expect(integer("€", "in") == 9)
         #expect(integer("ask") == nil)
+        for key in ["symbol", "bid", "ask"] {
+            #expect(bytes.withUnsafeBytes { PayloadPeek(kind, key).value(in: $0.bytes) } == value[key])
+        }
+        #expect(bytes.withUnsafeBytes { PayloadPeek(kind, "other").value(in: $0.bytes) } == Value?.none)
         #expect(double("bid") == -3)
         #expect(double("ask") == 2.5)
         #expect(bytes.withUnsafeBytes { PayloadPeek(kind, "bid").unsigned(in: $0.bytes) } == nil)
         #expect(bytes.withUnsafeBytes { PayloadPeek(kind, "symbol").withText(in: $0.bytes) { Array($0) } } == Array("SAIL".utf8))
+    }
+
+    @Test func `an integer below those of 64 bits is none`() {
+        let bytes = [0x3B] + [UInt8](repeating: 255, count: 8)
+        let peek = PayloadPeek(.cbor)
+        bytes.withUnsafeBytes { bytes in
+            #expect(peek.integer(in: bytes.bytes) == nil && peek.double(in: bytes.bytes) == nil)
+            #expect(peek.value(in: bytes.bytes) == Value?.none)
+        }
     }
 
     @Test func `finds a key in an open map of CBOR behind open values`() {

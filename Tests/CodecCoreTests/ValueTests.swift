@@ -56,7 +56,7 @@ import Testing
     func `times are written as RFC 3339 has them`(seconds: Int64, nanoseconds: UInt32, text: String) throws {
         let time = try #require(Timestamp(seconds: seconds, nanoseconds: nanoseconds))
         #expect(time.description == text)
-        if (0...9999 * 366 * 86400).contains(seconds) { #expect(Timestamp(text) == time || text.hasPrefix("+")) }
+        #expect(Timestamp(text) == time)
     }
 
     @Test func `times are read with an offset`() {
@@ -67,8 +67,15 @@ import Testing
         #expect(Value.tagged(0, "1970-01-01T00:00:01Z").time == Timestamp(seconds: 1))
     }
 
+    @Test(arguments: [.min, .min + 1, .min + 86400, -86401, 0, .max - 86400, .max] as [Int64])
+    func `a time of any year is read as it is written`(seconds: Int64) {
+        #expect(Timestamp(Timestamp(seconds: seconds).description) == Timestamp(seconds: seconds))
+    }
+
     @Test(arguments: [
-        "", "1970-01-01", "1970-01-01T00:00:00", "1970-13-01T00:00:00Z", "1970-02-29T00:00:00Z", "1900-02-29T00:00:00Z",
+        "", "10000-01-01T00:00:00Z", "+292277026596-12-04T15:30:08Z", "-292277022657-01-27T08:29:51Z", "+999999999999-12-31T23:59:59Z",
+        "+1234567890123-01-01T00:00:00Z", "1970-01-01", "1970-01-01T00:00:00", "1970-13-01T00:00:00Z", "1970-02-29T00:00:00Z",
+        "1900-02-29T00:00:00Z",
         "1970-01-01T24:00:00Z",
         "1970-01-01T00:60:00Z", "1970-01-01T00:00:00.Z", "1970-01-01T00:00:00Zx", "1970-01-01T00:00:00+1", "70-01-01T00:00:00Z",
         "1970-04-31T00:00:00Z",

@@ -106,6 +106,30 @@ import Testing
         #expect(throws: DecodingError.self) { try coder.decode(Deep.self, coder.encode(deep(90), deeper)) }
     }
 
+    @Test(arguments: BinaryCoder.allCases) func `depth is limited in nested containers, too`(coder: BinaryCoder) throws {
+        // {"more": {"_0": ...}}: two levels each, of which the inner is a nested container.
+        indirect enum Nested: Codable { case end, more(Nested) }
+        func nested(_ levels: Int) -> Nested { (1..<levels).reduce(Nested.end) { nested, _ in .more(nested) } }
+        let limits = CodecOptions(limits: CodecLimits(maximumDepth: 6))
+        #expect(throws: Never.self) { try coder.decode(Nested.self, coder.encode(nested(3), limits), limits) }
+        #expect(throws: EncodingError.self) { try coder.encode(nested(4), limits) }
+        #expect(throws: DecodingError.self) { try coder.decode(Nested.self, coder.encode(nested(4)), limits) }
+    }
+
+    @Test(arguments: BinaryCoder.allCases) func `data of any shape has the levels that its place leaves`(coder: BinaryCoder) throws {
+        let limits = CodecOptions(limits: CodecLimits(maximumDepth: 4))
+        #expect(try coder.decode([[Value]].self, value: [[[[1]]]], limits) == [[[[1]]]])
+        #expect(throws: DecodingError.self) { try coder.decode([[Value]].self, value: [[[[[1]]]]], limits) }
+        struct Inner: Decodable {
+            init(from decoder: any Decoder) throws {
+                var list = try decoder.unkeyedContainer()
+                _ = try Value(from: list.superDecoder())
+            }
+        }
+        #expect(throws: Never.self) { try coder.decode(Inner.self, value: [[[[1]]]], limits) }
+        #expect(throws: DecodingError.self) { try coder.decode(Inner.self, value: [[[[[1]]]]], limits) }
+    }
+
     @Test(arguments: BinaryCoder.allCases) func `size is limited both ways`(coder: BinaryCoder) throws {
         let limits = CodecOptions(limits: CodecLimits(maximumBytes: 4))
         #expect(try coder.roundTrip("abc", limits) == "abc")
@@ -132,6 +156,22 @@ import Testing
                 Bad {
                     _ = $0.container(keyedBy: CodecStepKey.self)
                     _ = $0.unkeyedContainer()
+                })
+        }
+        // A value writes to the container around it while its own is open.
+        struct Meddling: Encodable {
+            let around: KeyedEncodingContainer<CodecStepKey>
+            func encode(to encoder: any Encoder) throws {
+                var (own, around) = (encoder.container(keyedBy: CodecStepKey.self), around)
+                try around.encode(1, forKey: .a)
+                try own.encode(2, forKey: .a)
+            }
+        }
+        #expect(throws: EncodingError.self) {
+            try coder.encode(
+                Bad {
+                    var fields = $0.container(keyedBy: CodecStepKey.self)
+                    try fields.encode(Meddling(around: fields), forKey: .a)
                 })
         }
     }

@@ -116,6 +116,18 @@ import Testing
         }
     }
 
+    @Test(arguments: BinaryCoder.allCases) func `integer keys are told apart to the last bit`(coder: BinaryCoder) throws {
+        struct Target: Decodable, Equatable {
+            var zero: Int, below: Int, least: Int, most: Int
+            enum CodingKeys: Int, CodingKey {
+                case zero = 0, below = -1, least = -9_223_372_036_854_775_808, most = 9_223_372_036_854_775_807
+            }
+        }
+        let value: Value = [-1: 1, .integer(.max): 2, .integer(.min): 3, 0: 4, .unsigned(.max): 5]
+        let target = try coder.decode(Target.self, value: value)
+        #expect(target == Target(zero: 4, below: 1, least: 3, most: 2))
+    }
+
     @Test(arguments: BinaryCoder.allCases) func `dates have the form that is chosen, and all forms are read`(coder: BinaryCoder) throws {
         let date = Date(timeIntervalSince1970: 1_363_896_240.5)
         for form in [CodecOptions.DateForm.native, .seconds, .iso8601] {
@@ -154,6 +166,8 @@ import Testing
         #expect(try BinaryCoder.cbor.decode(Target.self, bytes) == Target(a: [1, 2], b: "xy", c: Data([1, 2])))
         #expect(try BinaryCoder.cbor.decode([String: LazyValue].self, bytes).count == 3)
         struct Less: Codable, Equatable { var c: Data }
+        // Undefined is null.
+        #expect(try BinaryCoder.cbor.decode([Int?].self, [0x82, 0xF7, 1]) == [nil, 1])
         #expect(try BinaryCoder.cbor.decode([Less].self, [0x9F] + bytes + bytes + [0xFF]).count == 2)
     }
 

@@ -97,6 +97,54 @@ import Testing
         #expect(try coder.roundTrip(["x": many]) == ["x": many])
     }
 
+    @Test(arguments: BinaryCoder.allCases) func `a nested container may come first in a long array`(coder: BinaryCoder) throws {
+        struct Rows: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var rows = encoder.unkeyedContainer()
+                for number in 0..<300 {
+                    var row = rows.nestedUnkeyedContainer()
+                    try row.encode(number)
+                }
+            }
+        }
+        #expect(try coder.decode([[Int]].self, coder.encode(Rows())) == (0..<300).map { [$0] })
+    }
+
+    @Test(arguments: BinaryCoder.allCases) func `an encoder that is handed out and not used leaves an empty map`(coder: BinaryCoder) throws
+    {
+        struct Reserved: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var fields = encoder.container(keyedBy: Woven.CodingKeys.self)
+                _ = fields.superEncoder(forKey: .a)
+                try fields.encode("d", forKey: .d)
+            }
+        }
+        #expect(try coder.value(coder.encode([Reserved()])) == [["a": [:], "d": "d"]])
+    }
+
+    @Test(arguments: BinaryCoder.allCases) func `an array may be read by value and as a whole in turn`(coder: BinaryCoder) throws {
+        struct Both: Decodable {
+            var items: [Int], all: [Int]
+            init(from decoder: any Decoder) throws {
+                var list = try decoder.unkeyedContainer()
+                items = [try list.decode(Int.self)]
+                all = try decoder.singleValueContainer().decode([Int].self)
+                while !list.isAtEnd {
+                    items.append(try list.decode(Int.self))
+                    _ = try decoder.singleValueContainer().decode([Int].self)
+                }
+                // The place is found again without being asked for.
+                var again = try decoder.unkeyedContainer()
+                for item in items {
+                    #expect(try again.decode(Int.self) == item)
+                    _ = try decoder.singleValueContainer().decode([Int].self)
+                }
+            }
+        }
+        let both = try coder.decode([Both].self, value: [[1, 2, 3], [4]])
+        #expect(both.map(\.items) == [[1, 2, 3], [4]] && both.map(\.all) == [[1, 2, 3], [4]])
+    }
+
     struct Fields: Codable, Equatable { var a: Int, b: String?, c: [Int], d: Double? }
 
     @Test(arguments: BinaryCoder.allCases) func `keys are found in any order, unknown ones passed over`(coder: BinaryCoder) throws {
@@ -178,9 +226,14 @@ import Testing
                 self.decoder = decoder
                 fields = try decoder.container(keyedBy: CodecStepKey.self)
                 inner = try fields.superDecoder(forKey: .a)
+                // So many that those which nobody has are given back.
+                for _ in 0..<100 { _ = try fields.superDecoder(forKey: .a) }
             }
         }
-        let keeper = try coder.decode(Keeper.self, value: ["a": [1, 2]])
+        // The bytes are still there, so that only the rule keeps them from being read.
+        let bytes = try coder.encode(["a": [1, 2]])
+        defer { #expect(!bytes.isEmpty) }
+        let keeper = try coder.decode(Keeper.self, bytes)
         #expect(throws: DecodingError.self) { try keeper.decoder.container(keyedBy: CodecStepKey.self) }
         #expect(throws: DecodingError.self) { try keeper.fields.decode([Int].self, forKey: .a) }
         #expect(throws: DecodingError.self) { try [Int](from: keeper.inner) }

@@ -1,4 +1,4 @@
-import CodecCore
+package import CodecCore
 import NIOConcurrencyHelpers
 public import WebSocketCore
 
@@ -8,7 +8,7 @@ public import WebSocketCore
 public struct RequestCorrelation: Sendable {
     /// Correlations of one identity read a message once for all their requests.
     package enum Identity: Hashable, Sendable {
-        case key(String)
+        case key(PayloadPeek)
         case custom(UInt64)
     }
     private static let lastCustom = NIOLockedValueBox(UInt64(0))
@@ -28,21 +28,37 @@ public struct RequestCorrelation: Sendable {
         (identity, read) = (.custom(number), idOfAnswer)
     }
 
-    private init(key: String) {
-        identity = .key(key)
-        let peek = PayloadPeek(.json, key)
+    private init(_ peek: PayloadPeek) {
+        identity = .key(peek)
         read = { message in message.withBytes { peek.id(in: $0.bytes) } }
+    }
+
+    /// Answers have the id under the key `id`, in the format that a codec's name says; in JSON if nobody here can look into it.
+    static func standard(for codec: any MessageCodec) -> RequestCorrelation {
+        RequestCorrelation(PayloadPeek(PayloadPeek.Format(named: codec.name) ?? .json, "id"))
     }
 
     /// Answers are JSON objects with the id as a number, or as a string of digits, under this key.
     ///
     /// Nothing behind the id is looked at.
-    public static func json(key: String = "id") -> RequestCorrelation { RequestCorrelation(key: key) }
+    public static func json(key: String = "id") -> RequestCorrelation { RequestCorrelation(PayloadPeek(.json, key)) }
+
+    /// Answers are maps of MessagePack; otherwise as ``json(key:)``.
+    public static func messagePack(key: String = "id") -> RequestCorrelation { RequestCorrelation(PayloadPeek(.messagePack, key)) }
+
+    /// Answers are maps of CBOR; otherwise as ``json(key:)``.
+    public static func cbor(key: String = "id") -> RequestCorrelation { RequestCorrelation(PayloadPeek(.cbor, key)) }
 }
 
 extension PayloadPeek {
     /// A number, however it is written, or the digits of a string.
     fileprivate func id(in payload: RawSpan) -> UInt64? {
-        unsigned(in: payload) ?? double(in: payload).flatMap { UInt64(exactly: $0) } ?? string(in: payload).flatMap { UInt64($0) }
+        switch value(in: payload) {
+        case .integer(let number): UInt64(exactly: number)
+        case .unsigned(let number): number
+        case .float(let number): UInt64(exactly: number)
+        case .text(let digits): UInt64(digits)
+        default: nil
+        }
     }
 }

@@ -60,17 +60,18 @@ extension WebSocket {
     ///
     /// - Parameters:
     ///   - answer: What the answer is decoded to.
-    ///   - correlation: How the id is read from an answer.
+    ///   - correlation: How the id is read from an answer; nil: from under the key `id`, in the codec's format.
     ///   - timeout: How long it may take, with the wait for a connection.
     ///   - compose: Makes the value that is to carry this id.
     /// - Throws: ``WebSocketError`` as ``request(_:matching:timeout:)-(Message,_,_)`` does; ``TransportError/Code/codec`` if the
     ///   value cannot be encoded, or its answer decoded.
     public func request<Value: Encodable, Answer: Decodable>(
-        _ answer: Answer.Type = Answer.self, by correlation: RequestCorrelation = .json(), timeout: Duration = .seconds(30),
+        _ answer: Answer.Type = Answer.self, by correlation: RequestCorrelation? = nil, timeout: Duration = .seconds(30),
         _ compose: (_ id: UInt64) -> Value
     ) async throws(WebSocketError) -> Answer {
         let id = hub.newRequestID()
         let message = try encode(compose(id))
+        let correlation = correlation ?? .standard(for: codec)
         return try decode(answer, from: await exchange(message, .correlated(correlation, id: id), timeout))
     }
 

@@ -30,7 +30,7 @@ extension BinaryDecoding {
             reader.move(to: place.key)
             guard try keyIs(text, number) else { continue }
             frames[level].place = place
-            frames[level].next = index + 1 < known ? index + 1 : 0
+            frames[level].next = index + 1
             reader.move(to: place.value)
             return true
         }
@@ -50,22 +50,16 @@ extension BinaryDecoding {
 
     /// Learns where the rest of the keys of the map at a level are.
     private func learn(_ level: Int) throws(CodecError) {
-        let (passed, position) = (frames[level].index, frames[level].position)
-        do throws(CodecError) {
-            while hasNext(level) {
-                let key = reader.position
-                try reader.skipValue(format)
-                frames[level].place = Place(key: key, value: reader.position)
-                try reader.skipValue(format)
-                pass(level)
-            }
-        } catch {
-            places.removeSubrange((frames[level].base + passed)...)
-            (frames[level].index, frames[level].position) = (passed, position)
-            throw error
+        let passed = frames[level].index
+        while hasNext(level) {
+            let key = reader.position
+            try reader.skipValue(format)
+            frames[level].place = Place(key: key, value: reader.position)
+            try reader.skipValue(format)
+            pass(level)
         }
         frames[level].isKnown = true
-        frames[level].next = passed < frames[level].index ? passed : 0
+        frames[level].next = passed
     }
 
     @inline(__always) private func pass(_ level: Int) {
@@ -79,37 +73,46 @@ extension BinaryDecoding {
         if !frames[level].isKnown { pass(level) }
     }
 
-    /// All keys of the map at a level that are texts or integers.
-    func keys(_ start: Int, _ level: Int) throws -> [PathKey] {
-        try enter(start, level, isMap: true, [String: Any].self)
+    /// All keys of the map at a level that are texts or integers; what is wrong with one comes out at the end.
+    func keys(_ start: Int, _ level: Int) -> [PathKey] {
+        do {
+            try enter(start, level, isMap: true, [String: Any].self)
+            do throws(CodecError) { return try readKeys(level) } catch { throw corrupt(level, error) }
+        } catch {
+            fail(error)
+            return []
+        }
+    }
+
+    private func readKeys(_ level: Int) throws(CodecError) -> [PathKey] {
+        var keys: [PathKey] = []
         let (seen, position) = (frames[level].index, frames[level].position)
         guard !frames[level].isKnown else {
-            let first = frames[level].base
-            return places[first..<(first + frames[level].index)].compactMap { key(at: $0.key) }
+            for index in 0..<seen { if let key = try readKey(at: places[frames[level].base + index].key) { keys.append(key) } }
+            return keys
         }
         (frames[level].index, frames[level].position) = (0, frames[level].first)
         defer { (frames[level].index, frames[level].position) = (seen, position) }
-        do throws(CodecError) {
-            var keys: [PathKey] = []
-            while hasNext(level) {
-                let place = reader.position
-                if let key = key(at: place) { keys.append(key) }
-                reader.move(to: place)
-                try reader.skipValue(format)
-                try reader.skipValue(format)
-                frames[level].position = reader.position
-                frames[level].index += 1
-            }
-            return keys
-        } catch { throw corrupt(level, error) }
+        while hasNext(level) {
+            let place = reader.position
+            if let key = try readKey(at: place) { keys.append(key) }
+            reader.move(to: place)
+            try reader.skipValue(format)
+            try reader.skipValue(format)
+            frames[level].position = reader.position
+            frames[level].index += 1
+        }
+        return keys
     }
 
     /// The key at a place, if it is a text or an integer.
-    func key(at place: Int) -> PathKey? {
+    func key(at place: Int) -> PathKey? { try? readKey(at: place) }
+
+    private func readKey(at place: Int) throws(CodecError) -> PathKey? {
         reader.move(to: place)
-        switch try? reader.head(format) {
-        case .text(let length): return (try? reader.text(length)).map { PathKey(stringValue: $0) }
-        case .openText: return (try? reader.openText(from: place, format)).map { PathKey(stringValue: $0) }
+        switch try reader.head(format) {
+        case .text(let length): return PathKey(stringValue: try reader.text(length))
+        case .openText: return PathKey(stringValue: try reader.openText(from: place, format))
         case .unsigned(let number): return Int(exactly: number).map { PathKey(intValue: $0) }
         case .negative(let number): return Int(exactly: number).map { PathKey(intValue: ~$0) }
         default: return nil

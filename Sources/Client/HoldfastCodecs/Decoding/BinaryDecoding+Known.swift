@@ -31,6 +31,12 @@ extension BinaryDecoding {
     }
 
     private func date(_ level: Int) throws -> Date {
+        // What is too far away to be written is not read either.
+        guard let date = try anyDate(level), Timestamp(date) != nil else { throw corrupt(level, "this is no time") }
+        return date
+    }
+
+    private func anyDate(_ level: Int) throws -> Date? {
         do {
             var head = try reader.head(format)
             while case .tag = head { head = try reader.head(format) }
@@ -44,7 +50,7 @@ extension BinaryDecoding {
                 throw mismatch(Date.self, head, level)
             }
         } catch let error as CodecError { throw corrupt(level, error) }
-        throw corrupt(level, "this is no time")
+        return nil
     }
 
     private func url(_ level: Int) throws -> URL {
@@ -59,13 +65,41 @@ extension BinaryDecoding {
         switch head {
         case .unsigned(let number): return Decimal(number)
         case .negative(let number): return -1 - Decimal(number)
-        case .float(let number) where number.isFinite: return Decimal(number)
+        case .float(let number) where number.isFinite:
+            let decimal = Decimal(number)
+            guard !decimal.isNaN else { throw corrupt(level, "the number \(number) is beyond those of \(Decimal.self)") }
+            return decimal
         default: break
         }
         reader.move(to: start)
-        guard let number = Decimal(string: try string(level), locale: Locale(identifier: "en_US_POSIX")) else {
+        let text = try string(level)
+        if text == Decimal.nan.description { return .nan }
+        // Foundation would take what begins with a number.
+        guard text.isDecimal, let number = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) else {
             throw corrupt(level, "this is no number")
         }
         return number
+    }
+}
+
+extension String {
+    /// Whether this is a sign, digits, a fraction and an exponent, of which only the digits must be there.
+    fileprivate var isDecimal: Bool {
+        var rest = utf8[...]
+        func take(_ characters: String) -> Bool {
+            guard let byte = rest.first, characters.utf8.contains(byte) else { return false }
+            rest.removeFirst()
+            return true
+        }
+        func takeDigits() -> Bool {
+            guard take("0123456789") else { return false }
+            while take("0123456789") {}
+            return true
+        }
+        _ = take("+-")
+        guard takeDigits(), !take(".") || takeDigits() else { return false }
+        guard take("eE") else { return rest.isEmpty }
+        _ = take("+-")
+        return takeDigits() && rest.isEmpty
     }
 }

@@ -46,6 +46,10 @@ final class BinaryDecoding {
     /// Where the last value began that was read without a container; where it ended, the reader stood.
     @exclusivity(unchecked) var single = (start: -1, end: -1)
     private var children: [BinaryDecoding] = []
+    /// At how many children those are given back that nobody uses any more.
+    private var manyChildren = 16
+    /// What could not be thrown where it happened.
+    private var failure: (any Error)?
 
     init(_ format: BinaryFormat, _ options: CodecOptions, _ reader: ByteReader, prefix: [any CodingKey] = []) {
         (self.format, self.options, self.reader, self.prefix) = (format, options, reader, prefix)
@@ -66,6 +70,7 @@ final class BinaryDecoding {
             }
             let value = try decoding.read(type, from: 0, 0)
             guard decoding.reader.left == 0 else { throw decoding.corrupt(0, CodecError(.trailingBytes, at: decoding.reader.position)) }
+            if let failure = decoding.firstFailure { throw failure }
             return value
         }
     }
@@ -78,9 +83,34 @@ final class BinaryDecoding {
 
     /// A decoder of the value that is next, which may be used beside others.
     func child(_ level: Int) -> BinaryDecoder {
+        if children.count >= manyChildren {
+            forgetChildren()
+            manyChildren = max(16, children.count * 2)
+        }
         let child = BinaryDecoding(format, options, reader, prefix: path(level + 1))
         children.append(child)
         return BinaryDecoder(decoding: child, start: reader.position, level: 0)
+    }
+
+    /// Gives back the children that nobody else has: there may be as many as a peer sends values.
+    private func forgetChildren() {
+        failure = firstFailure
+        var kept: [BinaryDecoding] = []
+        while var child = children.popLast() {
+            if !isKnownUniquelyReferenced(&child) { kept.append(child) }
+        }
+        children = kept
+    }
+
+    /// Keeps an error that cannot be thrown where it happens; the first one counts.
+    func fail(_ error: any Error) {
+        if failure == nil { failure = error }
+    }
+
+    private var firstFailure: (any Error)? {
+        if let failure { return failure }
+        for child in children { if let failure = child.firstFailure { return failure } }
+        return nil
     }
 
     // MARK: Containers
@@ -140,7 +170,6 @@ final class BinaryDecoding {
     func read<Value: Decodable>(_ type: Value.Type, from start: Int, _ level: Int) throws -> Value {
         reader.move(to: start)
         if let known = try readKnown(type, level) { return known }
-        single.start = -1
         let value = try type.init(from: BinaryDecoder(decoding: self, start: start, level: level))
         do {
             if frames.count > level, frames[level].start == start {

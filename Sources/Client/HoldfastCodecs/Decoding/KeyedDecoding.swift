@@ -9,8 +9,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     var codingPath: [any CodingKey] { decoding.path(level) }
     var allKeys: [Key] {
-        // What is wrong with the bytes comes out with the first value.
-        ((try? decoding.keys(start, level)) ?? []).compactMap { key in
+        decoding.keys(start, level).compactMap { key in
             key.intValue.flatMap { Key(intValue: $0) } ?? Key(stringValue: key.stringValue)
         }
     }

@@ -30,12 +30,15 @@ extension BinaryEncoding {
     }
 
     private func write(date: Date, _ level: Int) throws {
-        if options.dates == .seconds { return writer.float(date.timeIntervalSince1970, format) }
         guard let time = Timestamp(date) else {
             // Foundation cannot print such a date, so the error has its number.
             throw fault(date.timeIntervalSinceReferenceDate, level, "it is no time that can be written")
         }
-        if options.dates == .native { writer.timestamp(time, format) } else { try write(time.description, level) }
+        switch options.dates {
+        case .native: writer.timestamp(time, format)
+        case .seconds: writer.float(date.timeIntervalSince1970, format)
+        case .iso8601: try write(time.description, level)
+        }
     }
 }
 

@@ -94,8 +94,11 @@ final class BinaryEncoding {
             let frame = frames.removeLast()
             do {
                 let moved = try writer.close(at: frame.start, items: frame.items, isMap: frame.isMap, format)
-                if moved > 0 {
-                    for index in children.indices where children[index].place > frame.start { children[index].place += moved }
+                // The last ones: children are in the order of their places.
+                var index = children.endIndex
+                while moved > 0, index > 0, children[index - 1].place > frame.start {
+                    index -= 1
+                    children[index].place += moved
                 }
             } catch { fail(level, "a container has too many values") }
         }
@@ -109,7 +112,7 @@ final class BinaryEncoding {
 
     /// Writes a key in a map.
     @inline(__always) func key<Key: CodingKey>(_ key: Key, _ level: Int) throws {
-        if options.integerKeys, let number = key.intValue {
+        if options.integerKeys, let number = key.writtenInteger {
             try next(level)
             frames[level].key = writer.count
             writer.signed(Int64(number), format)
@@ -173,5 +176,13 @@ final class BinaryEncoding {
     /// Keeps an error that cannot be thrown where it happens; the first one counts.
     func fail(_ error: any Error) {
         if failure == nil { failure = error }
+    }
+}
+
+extension CodingKey {
+    /// The integer that stands for the key; nil also of a text such as `05`, which would come back as another.
+    fileprivate var writtenInteger: Int? {
+        guard let number = intValue, Int(stringValue) != number || String(number) == stringValue else { return nil }
+        return number
     }
 }

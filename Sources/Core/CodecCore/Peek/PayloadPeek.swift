@@ -88,6 +88,20 @@ public struct PayloadPeek: Hashable, Sendable {
     }
 }
 
+extension PayloadPeek {
+    /// The scalar, whichever it is, found in one pass; nil if there is none.
+    package func value(in payload: RawSpan) -> Value? {
+        withScalar(in: payload) { reader, scalar in
+            switch scalar {
+            case .text(let text): (try? reader.string(of: text)).map { .text($0) }
+            case .unsigned(let number): Value(number)
+            case .negative(let number): Int64(exactly: number).map { .integer(~$0) }
+            case .float(let number): .float(number)
+            }
+        }
+    }
+}
+
 /// What a peek found.
 private enum PeekedScalar {
     case text(JSONText)

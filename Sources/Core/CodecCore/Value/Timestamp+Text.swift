@@ -17,18 +17,26 @@ extension Timestamp: CustomStringConvertible, LosslessStringConvertible {
     }
 
     /// The time that a text of RFC 3339 names, with any offset and to the nanosecond; nil if it names none.
+    ///
+    /// A year that has a sign may have more than four digits.
     public init?(_ description: String) {
         var text = TimeText(rest: Substring(description).utf8)
-        let sign = text.take("+") ? 1 : text.take("-") ? -1 : Int64(1)
-        guard let year = text.number(digits: 4), text.take("-"), let month = text.number(digits: 2), (1...12).contains(month),
-            text.take("-"), let day = text.number(digits: 2), (1...Self.days(inMonth: month, of: sign * year)).contains(day),
+        let sign: Int64? = text.take("+") ? 1 : text.take("-") ? -1 : nil
+        guard let year = text.year(isSigned: sign != nil).map({ $0 * (sign ?? 1) }), text.take("-"), let month = text.number(digits: 2),
+            (1...12).contains(month),
+            text.take("-"), let day = text.number(digits: 2), (1...Self.days(inMonth: month, of: year)).contains(day),
             text.take("T") || text.take("t") || text.take(" "),
             let hour = text.number(digits: 2), hour < 24, text.take(":"), let minute = text.number(digits: 2), minute < 60,
             text.take(":"), let second = text.number(digits: 2), second < 60, let fraction = text.fraction(), let offset = text.offset(),
             text.rest.isEmpty
         else { return nil }
-        let days = Self.day(of: sign * year, month, day)
-        self.init(seconds: days * 86400 + hour * 3600 + minute * 60 + second - offset, nanoseconds: fraction)
+        let days = Self.day(of: year, month, day)
+        let rest = hour * 3600 + minute * 60 + second - offset
+        // Counted towards 1970: the first day of all is not whole.
+        let (whole, isTooFar) = (days + (days < 0 ? 1 : 0)).multipliedReportingOverflow(by: 86400)
+        let (seconds, isBeyond) = whole.addingReportingOverflow(rest - (days < 0 ? 86400 : 0))
+        guard !isTooFar, !isBeyond else { return nil }
+        self.init(seconds: seconds, nanoseconds: fraction)
     }
 
     private static func padded(_ number: Int64, _ width: Int) -> String {
@@ -88,6 +96,13 @@ private struct TimeText {
             number = number * 10 + digit
         }
         return number
+    }
+
+    /// Four digits; with a sign also more, as far as times go.
+    mutating func year(isSigned: Bool) -> Int64? {
+        guard var year = number(digits: 4) else { return nil }
+        while isSigned, year < 100_000_000_000, let digit = digit() { year = year * 10 + digit }
+        return year
     }
 
     /// The nanoseconds behind a point, 0 without one; further digits are passed over.

@@ -274,6 +274,53 @@ import WebSocketCore
         #expect(try await answer == .text(#"{"reqid":"1"}"#))
     }
 
+    @Test func `an id may stand in a map of MessagePack or CBOR`() async throws {
+        let stage = Stage()
+        let peer = try await stage.accept()
+        // {"id": 1} and {"id": "2"}
+        let answers: [(RequestCorrelation, [UInt8])] = [
+            (.messagePack(), [0x81, 0xA2, 0x69, 0x64, 0x01]), (.cbor(), [0xA1, 0x62, 0x69, 0x64, 0x61, 0x32]),
+        ]
+        for (correlation, bytes) in answers {
+            async let answer = stage.socket.request(by: correlation) { .text("\($0)") }
+            _ = try await peer.receive()
+            try await peer.send(.binary(bytes))
+            #expect(try await answer == .binary(bytes))
+        }
+    }
+
+    /// Numbers, each as a map with an `id` in a binary format.
+    struct NumberCodec: MessageCodec {
+        private struct NoNumber: Error {}
+        let name: String
+        let head: [UInt8]
+
+        func encode<Value: Encodable>(_ value: Value) throws -> Message {
+            guard let number = value as? UInt64 else { throw NoNumber() }
+            return .binary(head + [UInt8(number)])
+        }
+
+        func decode<Value: Decodable>(_ type: Value.Type, from payload: RawSpan, _ kind: MessageKind) throws -> Value {
+            guard let last = payload.withUnsafeBytes({ $0.last }), let number = UInt64(last) as? Value else { throw NoNumber() }
+            return number
+        }
+    }
+
+    @Test(arguments: [
+        NumberCodec(name: "msgpack", head: [0x81, 0xA2, 0x69, 0x64]), NumberCodec(name: "cbor", head: [0xA1, 0x62, 0x69, 0x64]),
+    ])
+    func `an id is looked for in the format that the codec's name says`(codec: NumberCodec) async throws {
+        let stage = Stage { $0.codec = codec }
+        let peer = try await stage.accept()
+        async let answer: UInt64 = stage.socket.request { $0 }
+        guard case .message(let question)? = try await peer.receive() else {
+            Issue.record("no question came")
+            return
+        }
+        try await peer.send(question)
+        #expect(try await answer == 1)
+    }
+
     @Test func `an id may be read in a way of one's own, once for all requests`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
