@@ -14,7 +14,23 @@ extension BinaryDecoding {
         if type == Float.self { return unsafeBitCast(try float(level), to: type) }
         if type == URL.self { return try url(level) as? Value }
         if type == Decimal.self { return unsafeBitCast(try decimal(level), to: type) }
+        if type == [Int].self { return unsafeBitCast(try list(level) { try integer(Int.self, $0) }, to: type) }
+        if type == [Double].self { return unsafeBitCast(try list(level) { try double($0) }, to: type) }
+        if type == [String].self { return unsafeBitCast(try list(level) { try string($0) }, to: type) }
         return nil
+    }
+
+    /// Reads an array without the containers that it would be read through otherwise.
+    private func list<Element>(_ level: Int, _ read: (_ level: Int) throws -> Element) throws -> [Element] {
+        leave(to: level)  // It may have been read in part.
+        try enter(reader.position, level, isMap: false, [Element].self)
+        var list: [Element] = []
+        while hasNext(level) {
+            list.append(try read(level + 1))
+            passedItem(level)
+        }
+        try finish(level)
+        return list
     }
 
     /// Takes bytes; they are there as long as the bytes that are decoded.

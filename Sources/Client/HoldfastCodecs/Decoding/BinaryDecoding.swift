@@ -152,7 +152,7 @@ final class BinaryDecoding {
     }
 
     /// Goes past what is left of the container at a level, and forgets it.
-    private func finish(_ level: Int) throws {
+    func finish(_ level: Int) throws {
         leave(to: level + 1)
         while hasNext(level) {
             if frames[level].isMap { try reader.skipValue(format) }
