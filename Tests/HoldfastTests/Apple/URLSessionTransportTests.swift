@@ -118,7 +118,8 @@ import WebSocketApple
 
     @Test(arguments: [0, 1005, 1006, -1, 70_000])
     func `a number that cannot travel stands for a close frame without a code`(code: Int) async throws {
-        let (transport, _) = try await open()
+        var (transport, asked) = try await open()
+        #expect(await asked.next() == .receive)
         socket.tell(.closed(code: code, reason: []))
         socket.give(.failure(lost))
         #expect(try await end(of: transport).get().received == CloseFrame())
@@ -150,7 +151,8 @@ import WebSocketApple
 
     @Test(arguments: [true, false])
     func `half an end is a whole one after a moment`(isReading: Bool) async throws {
-        let (transport, _) = try await open()
+        var (transport, asked) = try await open()
+        #expect(await asked.next() == .receive)
         if isReading { socket.give(.failure(lost)) } else { socket.tell(.ended(nil)) }
         while !Task.isCancelled, await clock.nextSleep() != .seconds(1) {}
         clock.advance(by: .seconds(1))
