@@ -134,7 +134,7 @@ let package = Package(
             dependencies: [
                 "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "QuotesCore", nioLocks, protobuf,
             ],
-            path: "Sources/Client/HoldfastQuotes", swiftSettings: strict),
+            path: "Sources/Client/HoldfastQuotes", exclude: ["Wire/quotes.proto"], swiftSettings: strict),
 
         .target(
             name: "HoldfastUI", dependencies: ["Holdfast", "SessionCore"], path: "Sources/Client/HoldfastUI", swiftSettings: strict),
