@@ -41,6 +41,10 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let metricsKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 
 let package = Package(
@@ -51,8 +55,10 @@ let package = Package(
         .library(name: "HoldfastCodecs", targets: ["HoldfastCodecs"]),
         .library(name: "HoldfastProtobuf", targets: ["HoldfastProtobuf"]),
         .library(name: "HoldfastQuotes", targets: ["HoldfastQuotes"]),
+        .library(name: "HoldfastRooms", targets: ["HoldfastRooms"]),
         .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
         .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
+        .library(name: "HoldfastHub", targets: ["HoldfastHub"]),
         .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
         .executable(name: "holdfast", targets: ["HoldfastTool"]),
     ],
@@ -75,6 +81,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
         // Messages of Protocol Buffers; only HoldfastProtobuf and what is built on it need it.
         .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
+        // SQLite: the outbox and the history of an app, the log of a hub.
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        // Plain HTTP around the hub: its API, its page, its health.
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),
+        // Tokens of those who join rooms.
+        .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.0"),
         // Graceful shutdown of the server inside a larger service.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         // The tool's command line.
@@ -93,6 +105,7 @@ let package = Package(
         .target(
             name: "QuotesCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/QuotesCore",
             swiftSettings: pure),
+        .target(name: "RoomCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/RoomCore", swiftSettings: pure),
 
         // Runtime: where rules meet the world.
         .systemLibrary(
@@ -113,6 +126,10 @@ let package = Package(
         .target(
             name: "WebSocketApple", dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime", deques],
             path: "Sources/Runtime/WebSocketApple", swiftSettings: strict),
+        // The frames of rooms in Protocol Buffers, for both sides.
+        .target(
+            name: "RoomsWire", dependencies: ["RoomCore", "CodecCore", "WebSocketCore", protobuf], path: "Sources/Runtime/RoomsWire",
+            exclude: ["rooms.proto"], swiftSettings: strict),
 
         // Client: what an app imports.
         .target(
@@ -137,16 +154,33 @@ let package = Package(
             path: "Sources/Client/HoldfastQuotes", exclude: ["Wire/quotes.proto"], swiftSettings: strict),
 
         .target(
-            name: "HoldfastUI", dependencies: ["Holdfast", "SessionCore"], path: "Sources/Client/HoldfastUI", swiftSettings: strict),
+            name: "HoldfastRooms",
+            dependencies: [
+                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore", "RoomsWire", grdb, nioLocks,
+                deques,
+                logging, metrics,
+            ],
+            path: "Sources/Client/HoldfastRooms", swiftSettings: strict),
+        .target(
+            name: "HoldfastUI", dependencies: ["Holdfast", "HoldfastRooms", "RoomCore", "SessionCore"], path: "Sources/Client/HoldfastUI",
+            swiftSettings: strict),
 
         // Server.
         .target(
             name: "HoldfastServer",
             dependencies: [
                 "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", nioCore, nioPosix, nioLocks, nioSSL,
-                metrics, .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                metrics, lifecycle,
             ],
             path: "Sources/Server/HoldfastServer", swiftSettings: strict),
+
+        .target(
+            name: "HoldfastHub",
+            dependencies: [
+                "Holdfast", "HoldfastServer", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "CodecCore", "RoomCore",
+                "RoomsWire", nioCore, nioPosix, nioLocks, deques, grdb, hummingbird, jwt, lifecycle, logging, metrics,
+            ],
+            path: "Sources/Server/HoldfastHub", swiftSettings: strict),
 
         // Tools.
         .target(
@@ -156,8 +190,9 @@ let package = Package(
         .executableTarget(
             name: "HoldfastTool",
             dependencies: [
-                "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastProtobuf", "HoldfastQuotes", "CodecCore",
-                "StreamCore", "QuotesCore", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioLocks, metrics,
+                "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastProtobuf", "HoldfastQuotes", "HoldfastRooms",
+                "HoldfastHub", "CodecCore", "StreamCore", "RoomCore", "RoomsWire", "QuotesCore", "MachineCore", "WebSocketCore",
+                "WebSocketRuntime", nioCore, nioLocks, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
@@ -166,7 +201,10 @@ let package = Package(
         // Peers of the conformance, interop and benchmark scripts.
         .executableTarget(
             name: "HoldfastPeer",
-            dependencies: ["Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "CodecCore", nioLocks],
+            dependencies: [
+                "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub",
+                "CodecCore", "RoomCore", "RoomsWire", "RoomHistory", "WebSocketCore", nioCore, nioPosix, nioLocks,
+            ],
             path: "Interop/Peer", swiftSettings: strict),
         // What `make bench-quick` counts the instructions of.
         .executableTarget(
@@ -180,7 +218,10 @@ let package = Package(
         // What libFuzzer runs; tests replay its corpus.
         .target(
             name: "FuzzTargets",
-            dependencies: ["MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "QuotesCore", "HoldfastCodecs"],
+            dependencies: [
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "QuotesCore", "RoomCore", "RoomsWire",
+                "HoldfastCodecs",
+            ],
             path: "Fuzz/Targets",
             swiftSettings: strict),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets", "MachineCore"], swiftSettings: strict),
@@ -194,6 +235,14 @@ let package = Package(
         .testTarget(name: "StreamCoreTests", dependencies: ["MachineCore", "StreamCore", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(
             name: "QuotesCoreTests", dependencies: ["MachineCore", "CodecCore", "QuotesCore", "HoldfastTesting"],
+            swiftSettings: strict),
+        // Judges what clients and a hub wrote down of a run: the simulation's and the real ones'. Knows nothing of RoomCore.
+        .target(name: "RoomHistory", path: "Tests/RoomHistory", swiftSettings: strict),
+        .testTarget(
+            name: "RoomCoreTests", dependencies: ["MachineCore", "CodecCore", "RoomCore", "RoomHistory", "HoldfastTesting"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RoomsWireTests", dependencies: ["MachineCore", "CodecCore", "WebSocketCore", "RoomCore", "RoomsWire", protobuf],
             swiftSettings: strict),
         .testTarget(
             name: "WebSocketRuntimeTests",
@@ -235,16 +284,31 @@ let package = Package(
         .testTarget(
             name: "HoldfastUITests", dependencies: ["SessionCore", "Holdfast", "HoldfastUI", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(
+            name: "HoldfastRoomsTests",
+            dependencies: [
+                "MachineCore", "WebSocketCore", "CodecCore", "RoomCore", "RoomsWire", "RoomHistory", "Holdfast", "HoldfastRooms",
+                "HoldfastServer", "HoldfastHub", "HoldfastTesting", grdb, nioLocks,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastHubTests",
+            dependencies: [
+                "MachineCore", "WebSocketCore", "CodecCore", "RoomCore", "RoomsWire", "RoomHistory", "Holdfast", "HoldfastServer",
+                "HoldfastHub", "HoldfastTesting", grdb, hummingbird, jwt, lifecycle, metrics, nioCore, nioPosix, nioLocks,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "HoldfastServerTests",
             dependencies: [
                 "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer", "ScriptedPeers", metrics, metricsKit,
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                lifecycle,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastToolTests",
             dependencies: [
-                "HoldfastTool", "HoldfastServer", "Holdfast", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "MachineCore",
+                "HoldfastTool", "HoldfastServer", "Holdfast", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms",
+                "HoldfastHub", "RoomCore", "MachineCore",
                 "CodecCore", "StreamCore", "QuotesCore", "WebSocketCore", metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),

@@ -1,0 +1,86 @@
+/// What a client of rooms orders, and tells.
+package enum RoomsEffect: Hashable, Sendable {
+    /// Says something to the hub, on the present connection.
+    case send(ClientFrame)
+    /// Ends the present connection, because what it says makes no sense or the hub wants it; not before so many milliseconds another one.
+    case reconnect(after: Int64)
+    /// Ends the present connection; another would be refused as well.
+    case stop(Refusal)
+    /// Reads what is stored of a room: ``RoomsInput/loaded(_:_:)`` or ``RoomsInput/notLoaded(_:)`` follows.
+    case load(RoomName)
+    /// Writes one transaction, after those that were ordered before: ``RoomsInput/committed(_:)`` or ``RoomsInput/notCommitted(_:full:)``
+    /// follows.
+    case commit(Int64, [StoreChange])
+    /// Tells the app.
+    case news(RoomsNews)
+}
+
+/// What an app hears.
+package enum RoomsNews: Hashable, Sendable {
+    /// The hub knows us.
+    case welcomed(UserName, connection: String, limits: RoomsLimits, expires: Int64)
+    /// Where a room stands.
+    case phase(RoomName, RoomPhase)
+    /// A message is in the outbox, on disk.
+    case queued(RoomName, MessageID, cseq: Int64)
+    /// A message was handed to the connection.
+    case sent(RoomName, MessageID)
+    /// A message is in the room's log; a number of 0 if retention has passed it.
+    case stored(RoomName, MessageID, LogPosition)
+    /// A message will not be sent, unless the app retries.
+    case failed(RoomName, MessageID, OutboxFailure)
+    /// A message was not taken into the outbox.
+    case refused(RoomName, MessageID, OutboxRefusal)
+    /// A message left the outbox because the app discarded it.
+    case discarded(RoomName, MessageID)
+    /// Entries were stored, in order, after those before.
+    case appended(RoomName, epoch: UInt64, [Entry])
+    /// What was stored is replaced by these.
+    case replaced(RoomName, LogPosition, [Entry])
+    /// Older entries, in order; those that touch what is stored are stored.
+    case page(RoomName, reference: Int64, [Entry], reachedBeginning: Bool)
+    /// There is no page.
+    case noPage(RoomName, reference: Int64, Refusal?)
+    /// Who is present, and how many, has changed.
+    case members(RoomName, [PresentMember], total: Int64)
+    /// Who types has changed; not the own user.
+    case typing(RoomName, [UserName])
+    /// Somebody has read up to an entry.
+    case read(RoomName, UserName, upTo: Int64)
+    /// Somebody's signal.
+    case signal(RoomName, from: UserName, connection: String, Signal)
+    /// The store has a new incarnation.
+    case renewed(DeviceID)
+    /// The store does not take what it should; nothing is acknowledged until it does.
+    case storeFailed(full: Bool)
+}
+
+/// Where a room stands.
+package enum RoomPhase: Hashable, Sendable {
+    /// What is stored is being read.
+    case loading
+    /// There is no connection, or the hub has not answered.
+    case waiting
+    /// Missed entries come in.
+    case catchingUp(head: Int64)
+    /// All that is in the log is here.
+    case live(head: Int64, rights: RoomRights)
+    /// The hub does not let us in.
+    case refused(Refusal)
+    /// The app has left.
+    case left
+}
+
+/// Why a message was not taken into the outbox.
+public enum OutboxRefusal: Hashable, Sendable {
+    /// So many messages wait already.
+    case tooMany(Int)
+    /// So many bytes wait already.
+    case tooMuch(bytes: Int)
+    /// The payload is longer than the hub takes, or the type is empty or too long.
+    case tooLong
+    /// The room has not been joined.
+    case notJoined
+    /// The store cannot write.
+    case store(full: Bool)
+}

@@ -1,0 +1,65 @@
+/// What can happen to a client of rooms.
+package enum RoomsInput: Hashable, Sendable {
+    /// A connection stands; the machine says hello. The token to show, if there is one.
+    case opened(token: String?)
+    /// The connection is lost.
+    case lost
+    /// The hub has spoken.
+    case received(HubFrame)
+    /// A fresh token, to show on the present connection.
+    case token(String)
+    /// The app wants to be in a room; its stored part is loaded first.
+    case join(RoomName, JoinWish)
+    /// The app no longer wants to be in a room. What is in its outbox is still sent when the room is joined again.
+    case leave(RoomName)
+    /// The app submits a message; ``RoomsNews/queued(_:_:cseq:)`` follows when it is in the outbox, ``RoomsNews/refused(_:_:_:)`` if it
+    /// cannot be.
+    case submit(RoomName, MessageID, sent: Int64, Publication.Content)
+    /// The app wants a failed message to be sent after all, under a new number.
+    case retry(RoomName, MessageID)
+    /// The app no longer wants a message. One that may be on its way cannot be called back: it is burnt if the hub has not got it.
+    case discard(RoomName, MessageID)
+    /// The user has read up to an entry.
+    case read(RoomName, upTo: Int64)
+    /// The user types, or has stopped.
+    case typing(RoomName, Bool)
+    /// How the user wants to be seen.
+    case presence(RoomName, Presence)
+    /// A signal to send, if the room is live.
+    case signal(RoomName, Signal)
+    /// Older entries are wanted, under a number of the caller's: ``RoomsNews/page(_:_:reachedBeginning:)`` or ``RoomsNews/noPage(_:_:)``
+    /// follows.
+    case history(RoomName, reference: Int64, before: Int64, limit: Int64)
+    /// What is stored of a room, as ``RoomsEffect/load(_:)`` asked.
+    case loaded(RoomName, StoredRoom)
+    /// It could not be read.
+    case notLoaded(RoomName)
+    /// A transaction is on disk.
+    case committed(Int64)
+    /// A transaction was not written; nothing that was ordered after it has been either.
+    case notCommitted(Int64, full: Bool)
+    /// What the calendar says, in milliseconds since 1970 UTC; from time to time, and first of all.
+    case calendar(Int64)
+}
+
+/// What an app wants of a room.
+package struct JoinWish: Hashable, Sendable {
+    /// Where to begin if nothing is stored.
+    package enum Start: Hashable, Sendable {
+        /// With what comes from now on.
+        case now
+        /// With so many of the last entries.
+        case last(Int64)
+        /// With all that is retained.
+        case beginning
+    }
+    package var start: Start
+    /// How many missed entries to fetch one by one, before a snapshot is better; 0: as many as there are.
+    package var limit: Int64
+    package var wantsPresence: Bool
+    package var presence: Presence
+
+    package init(start: Start = .last(50), limit: Int64 = 10_000, wantsPresence: Bool = true, presence: Presence = Presence()) {
+        (self.start, self.limit, self.wantsPresence, self.presence) = (start, limit, wantsPresence, presence)
+    }
+}

@@ -1,0 +1,77 @@
+/// What a hub asks of the log of its rooms.
+///
+/// The orders of one room are carried out in order. Each but ``mark(_:_:upTo:)`` and ``release(_:)`` is answered once.
+package enum LogOrder: Hashable, Sendable {
+    /// Opens a room, which is made if there is none: ``LogReply/opened(_:_:)`` or ``LogReply/notOpened(_:)``.
+    case open(RoomName)
+    /// What is known of a device in a room: ``LogReply/recalled(_:_:_:)`` or ``LogReply/notRecalled(_:_:)``.
+    case recall(RoomName, DeviceID)
+    /// Appends records, all or none, on disk before the answer: ``LogReply/appended(_:batch:)`` or ``LogReply/notAppended(_:batch:)``.
+    case append(RoomName, batch: Int64, [LogRecord])
+    /// The entries after a number: ``LogReply/fetched(_:_:base:)`` or ``LogReply/notFetched(_:)``.
+    case fetchAfter(Int64, RoomName, seq: Int64, limit: Int64, bytes: Int64)
+    /// The last entries below a number, in order: ``LogReply/fetched(_:_:base:)`` or ``LogReply/notFetched(_:)``.
+    case fetchBefore(Int64, RoomName, seq: Int64, limit: Int64, bytes: Int64)
+    /// What is stored under a device's number: ``LogReply/found(_:_:)``; nil if retention has passed it.
+    case find(Int64, RoomName, DeviceID, cseq: Int64)
+    /// How far a user has read; it never goes back.
+    case mark(RoomName, UserName, upTo: Int64)
+    /// Nobody is in the room any more.
+    case release(RoomName)
+}
+
+/// What the log answers.
+package enum LogReply: Hashable, Sendable {
+    case opened(RoomName, LogHead)
+    case notOpened(RoomName)
+    case recalled(RoomName, DeviceID, DeviceMark?)
+    case notRecalled(RoomName, DeviceID)
+    case appended(RoomName, batch: Int64)
+    /// Nobody knows whether it is on disk: the room must be opened again before anything is appended.
+    case notAppended(RoomName, batch: Int64)
+    case fetched(Int64, [Entry], base: Int64)
+    case notFetched(Int64)
+    case found(Int64, Entry?)
+    /// Retention has taken entries away: the first that is left.
+    case trimmed(RoomName, base: Int64)
+}
+
+/// What goes into a log.
+package enum LogRecord: Hashable, Sendable {
+    /// A message; its device's mark rises to it.
+    case entry(Entry)
+    /// A burnt number: only the device's mark rises.
+    case void(DeviceID, UserName, cseq: Int64, id: MessageID, at: Int64)
+}
+
+/// A log as it is opened.
+package struct LogHead: Hashable, Sendable {
+    /// Its incarnation; never 0.
+    package var epoch: UInt64
+    /// The last number; 0: none yet.
+    package var head: Int64
+    /// The first number that is retained; head + 1 if none is.
+    package var base: Int64
+    /// How far the users have read.
+    package var reads: [HubFrame.ReadMarker]
+
+    package init(epoch: UInt64, head: Int64, base: Int64, reads: [HubFrame.ReadMarker]) {
+        (self.epoch, self.head, self.base, self.reads) = (epoch, head, base, reads)
+    }
+}
+
+/// What a log knows of a device in a room.
+package struct DeviceMark: Hashable, Sendable {
+    /// The greatest number of a publication.
+    package var high: Int64
+    /// Its name.
+    package var id: MessageID
+    /// Whose the device is.
+    package var user: UserName
+    /// When it published last, in milliseconds since 1970 UTC.
+    package var at: Int64
+
+    package init(high: Int64, id: MessageID, user: UserName, at: Int64) {
+        (self.high, self.id, self.user, self.at) = (high, id, user, at)
+    }
+}
