@@ -61,8 +61,9 @@ conformance-share: build
 interop: build ## Node ws, Python websockets, websocketd, nginx with TLS and Chromium
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop Interop/run.sh
 
-codecs: build ## MessagePack, CBOR and JSON beside Python's, in both directions
+codecs: build ## MessagePack, CBOR, JSON and the frames of rooms beside Python's, in both directions
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite codecs Interop/codecs/run.sh
+	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite room-frames Interop/rooms/frames.sh
 
 tls: build ## TLS of nginx, Python and Go: versions, chains, names, dates, pins and client certificates, good and bad
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite tls Interop/tls/run.sh

@@ -210,8 +210,8 @@ let package = Package(
         .executableTarget(
             name: "HoldfastProbe",
             dependencies: [
-                "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastCodecs", "CZlib", nioCore,
-                nioEmbedded,
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastCodecs", "RoomCore", "RoomsWire",
+                "CZlib", nioCore, nioEmbedded,
             ],
             path: "Benchmarks/Probe", swiftSettings: strict),
 

@@ -36,6 +36,10 @@ ROWS = {
     "decode a tick, MessagePack": ("decode-msgpack", 1024, None),
     "encode a tick, CBOR": ("encode-cbor", 1024, None),
     "decode a tick, CBOR": ("decode-cbor", 1024, None),
+    "encode a room's message, JSON": ("encode-msg-json", 1024, None),
+    "decode a publication, JSON": ("decode-pub-json", 1024, None),
+    "encode a room's message, Protobuf": ("encode-msg-protobuf", 1024, None),
+    "decode a publication, Protobuf": ("decode-pub-protobuf", 1024, None),
     "deflate and inflate 1 KiB of JSON, beyond zlib": ("compress-json-1024", 1024, "compress-json-1024-zlib"),
 }
 FIGURES = {"instructions": 1, "allocations": 3}  # and how many decimals say something

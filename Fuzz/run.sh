@@ -30,9 +30,19 @@ compile() {  # module, folder
         -emit-module -emit-module-path "$build/$module.swiftmodule" -c "${sources[@]}" -o "$build/$module.o"
 }
 
+# Ours is compiled with coverage; what it stands on only with AddressSanitizer, and once.
+protobuf() {
+    local checkout=.build/checkouts/swift-protobuf/Sources/SwiftProtobuf
+    [[ -d $checkout ]] || swift package resolve
+    if [[ $build/protobuf/SwiftProtobuf.o -nt $checkout ]]; then return; fi
+    mkdir -p "$build/protobuf"
+    swiftc -O -wmo -parse-as-library -swift-version 5 -sanitize=address -suppress-warnings -package-name protobuf -module-name SwiftProtobuf \
+        -emit-module -emit-module-path "$build/SwiftProtobuf.swiftmodule" -c "$checkout"/*.swift -o "$build/protobuf/SwiftProtobuf.o"
+}
+
 build() {
     local runtime=Sources/Runtime/WebSocketRuntime/Deflate fingerprint
-    fingerprint=$(find -L Sources/Core Sources/Client/HoldfastCodecs Sources/Runtime/CZlib "$runtime" Fuzz/Targets Fuzz/Driver Fuzz/run.sh -type f -print0 |
+    fingerprint=$(find -L Sources/Core Sources/Runtime/RoomsWire Sources/Client/HoldfastCodecs Sources/Runtime/CZlib "$runtime" Fuzz/Targets Fuzz/Driver Fuzz/run.sh -type f -print0 |
         sort -z | xargs -0 cat | cksum)
     if [[ -x $fuzzer && $(cat "$build/fingerprint" 2>/dev/null) == "$fingerprint" ]]; then return; fi
     echo "building the fuzzer"
@@ -42,10 +52,13 @@ build() {
     compile WebSocketCore Sources/Core/WebSocketCore
     compile WebSocketRuntime "$runtime"
     compile CodecCore Sources/Core/CodecCore
+    compile RoomCore Sources/Core/RoomCore
+    protobuf
+    compile RoomsWire Sources/Runtime/RoomsWire
     compile HoldfastCodecs Sources/Client/HoldfastCodecs
     compile FuzzTargets Fuzz/Targets
     compile FuzzDriver Fuzz/Driver
-    swiftc -use-ld=lld -sanitize=fuzzer,address "$build"/*.o -lz -o "$fuzzer"
+    swiftc -use-ld=lld -sanitize=fuzzer,address "$build"/*.o "$build/protobuf/SwiftProtobuf.o" -lz -o "$fuzzer"
     echo "$fingerprint" > "$build/fingerprint"
 }
 

@@ -108,7 +108,7 @@ install_wstest() {
 need_build() { need_apt zlib1g-dev; }
 need_conformance() { need_build; need_apt openssl haproxy; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
-need_codecs() { need_build; need_python; }
+need_codecs() { need_build; need_apt protobuf-compiler; need_python; }
 need_tls() { need_build; need_apt nginx openssl websocketd; need_python; }
 need_proxies() { need_build; need_apt tinyproxy-bin squid microsocks dante-server nginx openssl python3; }
 need_doctor() { need_build; need_apt nodejs node-ws websocketd nginx openssl tinyproxy-bin python3; need_python; }

@@ -1,4 +1,5 @@
 import HoldfastCodecs
+import RoomsWire
 import WebSocketCore
 
 /// Small pieces of work to be counted, not timed: see the part on `make bench-quick` in `Benchmarks/README.md`.
@@ -26,6 +27,10 @@ enum HoldfastProbe {
             "decode-msgpack": { try Coding.decode(with: MessagePackCodec(), $0) },
             "encode-cbor": { try Coding.encode(with: CBORCodec(), $0) },
             "decode-cbor": { try Coding.decode(with: CBORCodec(), $0) },
+            "encode-msg-json": { try RoomFrames.encodeEntry(.json, $0) },
+            "decode-pub-json": { try RoomFrames.decodePublication(.json, $0) },
+            "encode-msg-protobuf": { try RoomFrames.encodeEntry(.protobuf, $0) },
+            "decode-pub-protobuf": { try RoomFrames.decodePublication(.protobuf, $0) },
             "compress-json-1024": { try Compression(size: 1024).throughHoldfast($0) },
             "compress-json-1024-zlib": { try Compression(size: 1024).throughZlib($0) },
         ]

@@ -37,6 +37,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case closing
     /// A list of inputs → `Heartbeat`.
     case heartbeat
+    /// A client's frame of rooms, JSON or (after a byte) Protocol Buffers → `RoomsEncoding`.
+    case clientFrame
+    /// A hub's frame of rooms, the same way.
+    case hubFrame
 
     /// Runs the body; throws a ``Finding`` if a rule of ours is broken, and traps if the library does.
     public func run(_ bytes: UnsafeRawBufferPointer) throws {
@@ -59,6 +63,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .codable: try Self.codable(&input)
         case .closing: try Self.closing(&input)
         case .heartbeat: try Self.heartbeat(&input)
+        case .clientFrame: try Self.clientFrame(&input)
+        case .hubFrame: try Self.hubFrame(&input)
         }
     }
 }

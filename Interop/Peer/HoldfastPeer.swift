@@ -14,6 +14,7 @@ enum HoldfastPeer {
                HoldfastPeer suite URL [--ca FILE] [--no-compression] [--lines] [--http2]
                HoldfastPeer autobahn-client URL --agent NAME [--ca FILE] [--http2]
                HoldfastPeer codecs        (see Interop/codecs)
+               HoldfastPeer room-frames   (see Interop/rooms/frames.py)
                HoldfastPeer quotes URL json|msgpack|protobuf SECONDS BUSY-MILLISECONDS
                HoldfastPeer paths URL     (Linux)
         """
@@ -48,6 +49,7 @@ enum HoldfastPeer {
             client.configuration.httpVersion = version(arguments)
             try await client.run()
         case ("codecs", 1): CodecExchange.run()
+        case ("room-frames", 1): RoomFrameExchange.run()
         case ("quotes", 5):
             let words = arguments.words
             guard let encoding = QuotesEncoding(rawValue: words[2]), let seconds = Double(words[3]), let busy = Int(words[4]) else {

@@ -19,9 +19,13 @@ public struct RoomsLimits: Hashable, Sendable {
     public init() {}
 
     /// Bytes of the names of rooms and users.
-    static let nameLength = 128
+    package static let nameLength = 128
     /// Bytes of types, kinds and status.
     package static let typeLength = 64
+    /// Versions that a frame lists.
+    package static let versions = 64
+    /// Bytes of a refusal's text.
+    package static let refusalLength = 256
     /// Bytes of a signal's payload.
     package static let signalLength = 4096
     /// Bytes of what a member says about itself.

@@ -1,0 +1,32 @@
+import RoomCore
+import RoomsWire
+
+extension FuzzTarget {
+    static func clientFrame(_ input: inout FuzzInput) throws {
+        try frame(&input, read: { try $0.decodeClientFrame($1, isText: $0.isText) }, write: { $0.bytes(of: $1) })
+    }
+
+    static func hubFrame(_ input: inout FuzzInput) throws {
+        try frame(&input, read: { try $0.decodeHubFrame($1, isText: $0.isText) }, write: { $0.bytes(of: $1) })
+    }
+
+    /// What is read is written in either encoding, and read again as the same.
+    private static func frame<Frame: Equatable>(
+        _ input: inout FuzzInput, read: (RoomsEncoding, UnsafeRawBufferPointer) throws -> Frame?, write: (RoomsEncoding, Frame) -> [UInt8]
+    ) throws {
+        // JSON begins with its bracket, so that its inputs can be read.
+        let encoding: RoomsEncoding = input.rest.first == UInt8(ascii: "{") ? .json : .protobuf
+        if encoding == .protobuf { _ = input.byte() }
+        let frame: Frame?
+        do { frame = try read(encoding, input.rest) } catch let error as FrameError {
+            try expect(error.offset.map { $0 <= input.rest.count } ?? true, "an error beyond the bytes: \(error)")
+            return
+        }
+        guard let frame else { return }
+        for other in RoomsEncoding.allCases {
+            let written = write(other, frame)
+            let again = try written.withUnsafeBytes { bytes in try read(other, bytes) }
+            try expectEqual(again, frame, "what was written as \(other) reads otherwise")
+        }
+    }
+}

@@ -1,0 +1,207 @@
+extension ClientFrame {
+    /// Reads a frame from JSON.
+    ///
+    /// How long types, kinds and payloads are is not looked at, for the hub has an answer to that.
+    ///
+    /// - Returns: Nil of a type that nobody knows, which is to be ignored.
+    /// - Throws: What is wrong with the bytes.
+    public static func decode(json bytes: UnsafeRawBufferPointer) throws(FrameError) -> ClientFrame? {
+        unsafe try readFrame(bytes) { frame throws(FrameError) in
+            switch frame.type {
+            case "pub": try publication(&frame)
+            case "hello": .hello(try hello(&frame))
+            case "auth": .auth(token: try frame.token())
+            case "join": .join(try Join(&frame))
+            case "leave": .leave(try frame.room())
+            case "read": try read(&frame)
+            case "hist": .history(try History(&frame))
+            case "pres": try presence(&frame)
+            case "members": .members(try frame.room())
+            case "typ": try typing(&frame)
+            case "sig": try signal(&frame)
+            case "ping": .ping(try frame.number("n"))
+            default: try unknown(&frame)
+            }
+        }
+    }
+
+    private static func unknown(_ frame: inout FrameObject) throws(FrameError) -> ClientFrame? {
+        try frame.skip()
+        return nil
+    }
+
+    private static func publication(_ frame: inout FrameObject) throws(FrameError) -> ClientFrame {
+        var (room, cseq, id, sent): (RoomName?, Int64?, MessageID?, Int64) = (nil, nil, nil, 0)
+        var (type, about, payload, isVoid): (String?, Reference?, Payload?, Bool) = (nil, nil, nil, false)
+        while let key = try frame.key() {
+            switch key {
+            case "room": room = try frame.reader.room()
+            case "cseq": cseq = try frame.reader.number("cseq", from: 1)
+            case "id": id = try frame.reader.messageID()
+            case "at": sent = try frame.reader.number("at")
+            case "type": type = try frame.reader.type(upTo: .max)
+            case "about": about = try frame.reader.reference(kindUpTo: .max)
+            case "body": payload = try frame.reader.json()
+            case "bin": payload = try frame.reader.binary()
+            case "void": isVoid = try frame.reader.flag("void")
+            default: try frame.reader.skip()
+            }
+        }
+        var content: Publication.Content?
+        if !isVoid {
+            content = Publication.Content(type: try type.needed("type"), about: about, payload: try payload.needed("body"))
+        }
+        let publication = Publication(cseq: try cseq.needed("cseq"), id: try id.needed("id"), sent: sent, content: content)
+        return .publish(try room.needed("room"), publication)
+    }
+
+    private static func hello(_ frame: inout FrameObject) throws(FrameError) -> Hello {
+        var (versions, device, token, agent, joins): ([Int64], DeviceID?, String?, String?, [Join]) = ([], nil, nil, nil, [])
+        while let key = try frame.key() {
+            switch key {
+            case "v": versions = try frame.reader.numbers("v", upTo: RoomsLimits.versions)
+            case "device": device = try frame.reader.device()
+            case "token": token = try frame.reader.text("token")
+            case "agent": agent = try frame.reader.text("agent", upTo: RoomsLimits.nameLength)
+            case "joins":
+                joins = []
+                var array = try frame.reader.array("joins")
+                while try frame.reader.hasElement(of: &array) { joins.append(try Join(&frame.reader)) }
+            default: try frame.reader.skip()
+            }
+        }
+        return Hello(versions: versions, device: try device.needed("device"), token: token, agent: agent, joins: joins)
+    }
+
+    private static func read(_ frame: inout FrameObject) throws(FrameError) -> ClientFrame {
+        var (room, seq): (RoomName?, Int64) = (nil, 0)
+        while let key = try frame.key() {
+            switch key {
+            case "room": room = try frame.reader.room()
+            case "seq": seq = try frame.reader.number("seq")
+            default: try frame.reader.skip()
+            }
+        }
+        return .read(try room.needed("room"), upTo: seq)
+    }
+
+    private static func presence(_ frame: inout FrameObject) throws(FrameError) -> ClientFrame {
+        var (room, presence): (RoomName?, Presence) = (nil, Presence())
+        while let key = try frame.key() {
+            switch key {
+            case "room": room = try frame.reader.room()
+            case "status": presence.status = try frame.reader.text("status")
+            case "meta": presence.meta = try frame.reader.raw()
+            default: try frame.reader.skip()
+            }
+        }
+        return .presence(try room.needed("room"), presence)
+    }
+
+    private static func typing(_ frame: inout FrameObject) throws(FrameError) -> ClientFrame {
+        var (room, isOn): (RoomName?, Bool) = (nil, false)
+        while let key = try frame.key() {
+            switch key {
+            case "room": room = try frame.reader.room()
+            case "on": isOn = try frame.reader.flag("on")
+            default: try frame.reader.skip()
+            }
+        }
+        return .typing(try room.needed("room"), isOn)
+    }
+
+    private static func signal(_ frame: inout FrameObject) throws(FrameError) -> ClientFrame {
+        var (room, type, payload): (RoomName?, String?, Payload?) = (nil, nil, nil)
+        while let key = try frame.key() {
+            switch key {
+            case "room": room = try frame.reader.room()
+            case "type": type = try frame.reader.type(upTo: .max)
+            case "body": payload = try frame.reader.json()
+            case "bin": payload = try frame.reader.binary()
+            default: try frame.reader.skip()
+            }
+        }
+        return .signal(try room.needed("room"), Signal(type: try type.needed("type"), payload: try payload.needed("body")))
+    }
+}
+
+extension ClientFrame.Join {
+    private struct Fields {
+        var room: RoomName?
+        var (epoch, seq): (UInt64, Int64) = (0, 0)
+        var (limit, next): (Int64, Int64) = (0, 1)
+        var wantsPresence = false
+
+        mutating func take(_ key: FrameWord, from reader: inout FrameReader) throws(FrameError) {
+            switch key {
+            case "room": room = try reader.room()
+            case "epoch": epoch = try reader.epoch()
+            case "seq": seq = try reader.number("seq", from: -RoomsLimits.number)
+            case "limit": limit = try reader.number("limit")
+            case "presence": wantsPresence = try reader.flag("presence")
+            case "next": next = max(try reader.number("next"), 1)
+            default: try reader.skip()
+            }
+        }
+
+        func join() throws(FrameError) -> ClientFrame.Join {
+            // Only one that has nothing asks for the last entries.
+            guard seq >= 0 || epoch == 0 else { throw FrameError(.outOfRange, field: "seq", at: 0) }
+            return ClientFrame.Join(
+                room: try room.needed("room"), cursor: LogPosition(epoch: epoch, seq: seq), limit: limit, wantsPresence: wantsPresence,
+                next: next)
+        }
+    }
+
+    fileprivate init(_ frame: inout FrameObject) throws(FrameError) {
+        var fields = Fields()
+        while let key = try frame.key() { try fields.take(key, from: &frame.reader) }
+        self = try fields.join()
+    }
+
+    fileprivate init(_ reader: inout FrameReader) throws(FrameError) {
+        var fields = Fields()
+        var object = try reader.object("joins")
+        while let key = try reader.key(of: &object) { try fields.take(key, from: &reader) }
+        self = try fields.join()
+    }
+}
+
+extension ClientFrame.History {
+    fileprivate init(_ frame: inout FrameObject) throws(FrameError) {
+        var (room, reference, before, limit): (RoomName?, Int64, Int64, Int64) = (nil, 0, 0, 0)
+        while let key = try frame.key() {
+            switch key {
+            case "ref": reference = try frame.reader.number("ref")
+            case "room": room = try frame.reader.room()
+            case "before": before = try frame.reader.number("before")
+            case "limit": limit = try frame.reader.number("limit")
+            default: try frame.reader.skip()
+            }
+        }
+        self.init(reference: reference, room: try room.needed("room"), before: before, limit: limit)
+    }
+}
+
+extension FrameObject {
+    /// Reads a frame that says nothing but a room.
+    fileprivate mutating func room() throws(FrameError) -> RoomName {
+        var room: RoomName?
+        while let key = try key() { if key == "room" { room = try reader.room() } else { try reader.skip() } }
+        return try room.needed("room")
+    }
+
+    fileprivate mutating func token() throws(FrameError) -> String {
+        var token: String?
+        while let key = try key() { if key == "token" { token = try reader.text("token") } else { try reader.skip() } }
+        return try token.needed("token")
+    }
+
+    /// Reads a frame that says nothing but a number, which may be left out.
+    mutating func number(_ field: StaticString) throws(FrameError) -> Int64 {
+        let word = FrameWord(field.description)
+        var number: Int64 = 0
+        while let key = try key() { if key == word { number = try reader.number(field) } else { try reader.skip() } }
+        return number
+    }
+}

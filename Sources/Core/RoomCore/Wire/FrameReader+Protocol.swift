@@ -1,0 +1,97 @@
+extension FrameReader {
+    /// Takes the name of a room.
+    mutating func room(_ field: StaticString = "room") throws(FrameError) -> RoomName {
+        let place = position
+        guard let name = RoomName(try text(field)) else { throw FrameError(.invalidName, field: field, at: place) }
+        return name
+    }
+
+    mutating func user(_ field: StaticString = "user") throws(FrameError) -> UserName {
+        let place = position
+        guard let name = UserName(try text(field)) else { throw FrameError(.invalidName, field: field, at: place) }
+        return name
+    }
+
+    mutating func epoch(_ field: StaticString = "epoch") throws(FrameError) -> UInt64 {
+        unsafe try value(field) { bytes in unsafe Hexadecimal.number(bytes) }
+    }
+
+    mutating func device() throws(FrameError) -> DeviceID {
+        DeviceID(unsafe try value("device") { bytes in unsafe Bits128(digits: bytes, dashes: false) })
+    }
+
+    mutating func messageID(_ field: StaticString = "id") throws(FrameError) -> MessageID {
+        MessageID(unsafe try value(field) { bytes in unsafe Bits128(digits: bytes, dashes: true) })
+    }
+
+    /// Takes a type; nil if it is empty, which is none.
+    mutating func type(upTo length: Int) throws(FrameError) -> String? {
+        let type = try text("type", upTo: length)
+        return type.isEmpty ? nil : type
+    }
+
+    /// Takes the payload in the field `body`.
+    mutating func json() throws(FrameError) -> Payload { .json(try raw()) }
+
+    /// Takes the payload in the field `bin`.
+    mutating func binary() throws(FrameError) -> Payload {
+        .binary(unsafe try value("bin") { bytes in unsafe Base64.bytes(of: bytes) })
+    }
+
+    mutating func reference(kindUpTo length: Int) throws(FrameError) -> Reference {
+        var (kind, seq): (String?, Int64?)
+        let place = position
+        var object = try object("about")
+        while let key = try key(of: &object) {
+            switch key {
+            case "kind": kind = try text("kind", upTo: length)
+            case "seq": seq = try number("seq", from: 1)
+            default: try skip()
+            }
+        }
+        guard let kind, let seq, !kind.isEmpty else { throw FrameError(.missing, field: "about", at: place) }
+        return Reference(kind: kind, seq: seq)
+    }
+
+    mutating func numbers(_ field: StaticString, upTo count: Int) throws(FrameError) -> [Int64] {
+        var numbers: [Int64] = []
+        var array = try array(field)
+        while try hasElement(of: &array) {
+            guard numbers.count < count else { throw FrameError(.tooLong, field: field, at: position) }
+            numbers.append(try number(field))
+        }
+        return numbers
+    }
+}
+
+extension Hexadecimal {
+    /// Reads exactly 16 digits.
+    static func number(_ bytes: UnsafeRawBufferPointer) -> UInt64? {
+        guard bytes.count == 16 else { return nil }
+        var number: UInt64 = 0
+        for place in 0..<16 {
+            guard let digit = unsafe value(of: bytes[place]) else { return nil }
+            number = number << 4 | UInt64(digit)
+        }
+        return number
+    }
+}
+
+extension Bits128 {
+    /// Reads exactly 32 hexadecimal digits, with the dashes of a UUID if they must stand there.
+    init?(digits bytes: UnsafeRawBufferPointer, dashes: Bool) {
+        guard bytes.count == (dashes ? 36 : 32) else { return nil }
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        for place in 0..<bytes.count {
+            let byte = unsafe bytes[place]
+            if dashes, place == 8 || place == 13 || place == 18 || place == 23 {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let digit = Hexadecimal.value(of: byte) else { return nil }
+            high = high << 4 | low >> 60
+            low = low << 4 | UInt64(digit)
+        }
+        self.init(high: high, low: low)
+    }
+}

@@ -1,0 +1,194 @@
+extension HubFrame {
+    /// The frame as JSON, without white space, as docs/rooms-protocol.md has it.
+    public func json() -> [UInt8] {
+        switch self {
+        case .welcome(let welcome): return welcome.json()
+        case .renewed(let expires):
+            var writer = FrameWriter("renewed", capacity: 64)
+            writer.field("expires", unlessZero: expires)
+            return writer.finish()
+        case .state(let state): return state.json()
+        case .entries(let room, let epoch, let entries):
+            var writer = FrameWriter("msg", capacity: 128 + entries.roomOnWire)
+            writer.field("room", text: room.text)
+            writer.field("epoch", digits: epoch)
+            writer.field("items", objects: entries) { writer, entry in writer.fields(of: entry) }
+            return writer.finish()
+        case .acks(let room, let epoch, let acks):
+            var writer = FrameWriter("ack", capacity: 128 + acks.count * 128)
+            writer.field("room", text: room.text)
+            writer.field("epoch", digits: epoch)
+            writer.field("acks", objects: acks) { writer, ack in writer.fields(of: ack) }
+            return writer.finish()
+        case .hole(let room, let expected): return FrameWriter.json("hole", room, "expected", expected)
+        case .lag(let room, let head): return FrameWriter.json("lag", room, "head", head)
+        case .page(let page):
+            var writer = FrameWriter("page", capacity: 192 + page.items.roomOnWire)
+            writer.field("ref", unlessZero: page.reference)
+            writer.field("room", text: page.room.text)
+            writer.field("epoch", digits: page.epoch)
+            writer.field("items", objects: page.items) { writer, entry in writer.fields(of: entry) }
+            writer.field("base", unlessZero: page.base)
+            return writer.finish()
+        case .read(let room, let user, let seq):
+            var writer = FrameWriter("read", capacity: 192)
+            writer.field("room", text: room.text)
+            writer.field("user", text: user.text)
+            writer.field("seq", unlessZero: seq)
+            return writer.finish()
+        case .members(let members): return members.json()
+        case .typing(let room, let user, let isOn):
+            var writer = FrameWriter("typ", capacity: 192)
+            writer.field("room", text: room.text)
+            writer.field("user", text: user.text)
+            writer.field("on", ifTrue: isOn)
+            return writer.finish()
+        case .signal(let room, let user, let connection, let signal):
+            var writer = FrameWriter("sig", capacity: 256 + signal.payload.roomOnWire)
+            writer.field("room", text: room.text)
+            writer.field("user", text: user.text)
+            writer.field("conn", text: connection)
+            writer.field("type", text: signal.type)
+            writer.field(signal.payload)
+            return writer.finish()
+        case .refusal(let refusal): return refusal.json()
+        case .pong(let number, let now):
+            var writer = FrameWriter("pong", capacity: 64)
+            writer.field("n", unlessZero: number)
+            writer.field("now", unlessZero: now)
+            return writer.finish()
+        case .goaway(let goaway):
+            var writer = FrameWriter("goaway", capacity: 64)
+            writer.field("after", unlessZero: goaway.after)
+            writer.field("drain", unlessZero: goaway.drain)
+            return writer.finish()
+        }
+    }
+}
+
+extension HubFrame.Welcome {
+    fileprivate func json() -> [UInt8] {
+        var writer = FrameWriter("welcome", capacity: 512)
+        writer.field("v", version)
+        writer.field("conn", text: connection)
+        writer.field("user", text: user.text)
+        writer.field("now", unlessZero: now)
+        writer.field("expires", unlessZero: expires)
+        writer.field("window", unlessZero: window)
+        writer.field("limits") { writer in
+            writer.field("frame", limits.frame)
+            writer.field("body", limits.body)
+            writer.field("roomWindow", limits.roomWindow)
+            writer.field("window", limits.window)
+            writer.field("rooms", limits.rooms)
+            writer.field("page", limits.page)
+            writer.field("members", limits.members)
+        }
+        return writer.finish()
+    }
+}
+
+extension HubFrame.RoomState {
+    fileprivate func json() -> [UInt8] {
+        var writer = FrameWriter("state", capacity: 384 + items.roomOnWire + reads.count * 64)
+        writer.field("room", text: room.text)
+        writer.field("epoch", digits: epoch)
+        writer.field("from", unlessZero: from)
+        writer.field("to", unlessZero: to)
+        writer.field("head", unlessZero: head)
+        writer.field("base", unlessZero: base)
+        writer.field("items", objects: items) { writer, entry in writer.fields(of: entry) }
+        writer.field("snapshot", ifTrue: isSnapshot)
+        writer.field("more", ifTrue: hasMore)
+        writer.field("high", unlessZero: high)
+        if let highID { writer.field("highId", highID) }
+        writer.field("rights", text: rights.description)
+        writer.field("reads", objects: reads) { writer, marker in
+            writer.field("user", text: marker.user.text)
+            writer.field("seq", unlessZero: marker.seq)
+        }
+        return writer.finish()
+    }
+}
+
+extension HubFrame.RoomMembers {
+    fileprivate func json() -> [UInt8] {
+        var writer = FrameWriter("members", capacity: 256 + members.count * 128 + gone.count * 32)
+        writer.field("room", text: room.text)
+        writer.field("node", text: node)
+        writer.field("incarnation", digits: incarnation)
+        writer.field("version", unlessZero: version)
+        writer.field("full", ifTrue: isFull)
+        writer.field("total", unlessZero: total)
+        writer.field("members", objects: members) { writer, member in
+            writer.field("conn", text: member.connection)
+            writer.field("user", text: member.user.text)
+            writer.fields(of: member.presence)
+        }
+        writer.field("gone", list: gone) { writer, connection in writer.append(connection) }
+        return writer.finish()
+    }
+}
+
+extension Refusal {
+    fileprivate func json() -> [UInt8] {
+        var writer = FrameWriter("error", capacity: 256 + text.utf8.count)
+        writer.field("code", code.rawValue)
+        writer.field("retry", text: retry.word)
+        if case .after(let milliseconds) = retry { writer.field("after", unlessZero: milliseconds) }
+        if let room { writer.field("room", text: room.text) }
+        if let cseq { writer.field("cseq", cseq) }
+        if let reference { writer.field("ref", reference) }
+        writer.field("versions", list: versions) { writer, version in writer.append(version) }
+        writer.field("text", text: text)
+        return writer.finish()
+    }
+}
+
+extension Refusal.Retry {
+    fileprivate var word: String {
+        switch self {
+        case .never: "never"
+        case .now: "now"
+        case .after: "after"
+        case .reconnect: "reconnect"
+        }
+    }
+}
+
+extension FrameWriter {
+    /// A frame that says a number of a room.
+    fileprivate static func json(_ type: StaticString, _ room: RoomName, _ key: StaticString, _ number: Int64) -> [UInt8] {
+        var writer = FrameWriter(type, capacity: 96 + room.text.utf8.count)
+        writer.field("room", text: room.text)
+        writer.field(key, unlessZero: number)
+        return writer.finish()
+    }
+
+    fileprivate mutating func fields(of entry: Entry) {
+        field("seq", entry.seq)
+        field("id", entry.id)
+        field("device", entry.device)
+        field("cseq", entry.cseq)
+        field("user", text: entry.user.text)
+        field("at", unlessZero: entry.at)
+        field("sent", unlessZero: entry.sent)
+        field("type", text: entry.type)
+        field(entry.about)
+        field(entry.payload)
+        field("admin", ifTrue: entry.isAdmin)
+    }
+
+    fileprivate mutating func fields(of ack: HubFrame.Ack) {
+        field("cseq", ack.cseq)
+        field("seq", unlessZero: ack.seq)
+        field("at", unlessZero: ack.at)
+        if let id = ack.id { field("id", id) }
+        field("dup", ifTrue: ack.isDuplicate)
+    }
+}
+
+extension [Entry] {
+    /// About how many bytes they take in a frame.
+    fileprivate var roomOnWire: Int { reduce(0) { $0 + 288 + $1.payload.roomOnWire } }
+}

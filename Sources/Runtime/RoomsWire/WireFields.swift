@@ -1,0 +1,109 @@
+import RoomCore
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Reads a message of Protocol Buffers.
+func readMessage<Wire: SwiftProtobuf.Message>(_ bytes: UnsafeRawBufferPointer) throws(FrameError) -> Wire {
+    do { return try Wire(serializedBytes: bytes.bytes) } catch BinaryDecodingError.truncated {
+        throw FrameError(.truncated)
+    } catch BinaryDecodingError.invalidUTF8 { throw FrameError(.invalidText) } catch BinaryDecodingError.messageDepthLimit {
+        throw FrameError(.tooDeep)
+    } catch {
+        throw FrameError(.malformed)
+    }
+}
+
+extension SwiftProtobuf.Message {
+    func frameBytes() -> [UInt8] {
+        // Only a required field that is missing can fail, and proto3 has none.
+        (try? serializedBytes()) ?? []
+    }
+}
+
+extension Int64 {
+    /// A number of the protocol.
+    func number(_ field: StaticString, from lowest: Int64 = 0) throws(FrameError) -> Int64 {
+        guard self >= lowest, self <= RoomsLimits.number else { throw FrameError(.outOfRange, field: field) }
+        return self
+    }
+}
+
+extension [Int64] {
+    func numbers(_ field: StaticString) throws(FrameError) -> [Int64] {
+        guard count <= RoomsLimits.versions else { throw FrameError(.tooLong, field: field) }
+        for number in self { _ = try number.number(field) }
+        return self
+    }
+}
+
+extension UInt64 {
+    /// The epoch of a log, which is never 0.
+    func epoch() throws(FrameError) -> UInt64 {
+        guard self != 0 else { throw FrameError(.missing, field: "epoch") }
+        return self
+    }
+}
+
+extension String {
+    func room() throws(FrameError) -> RoomName {
+        guard let name = RoomName(self) else { throw FrameError(isEmpty ? .missing : .invalidName, field: "room") }
+        return name
+    }
+
+    func user() throws(FrameError) -> UserName {
+        guard let name = UserName(self) else { throw FrameError(isEmpty ? .missing : .invalidName, field: "user") }
+        return name
+    }
+
+    /// How to read a payload.
+    func type(upTo length: Int) throws(FrameError) -> String {
+        guard !isEmpty else { throw FrameError(.missing, field: "type") }
+        return try text("type", upTo: length)
+    }
+
+    func text(_ field: StaticString, upTo length: Int) throws(FrameError) -> String {
+        guard utf8.count <= length else { throw FrameError(.tooLong, field: field) }
+        return self
+    }
+}
+
+/// The two halves of a UUID or a device; nil if both are missing.
+func bits(_ high: UInt64?, _ low: UInt64?) -> Bits128? {
+    high == nil && low == nil ? nil : Bits128(high: high ?? 0, low: low ?? 0)
+}
+
+extension Optional {
+    /// A field that the frame needs.
+    func needed(_ field: StaticString) throws(FrameError) -> Wrapped {
+        guard let self else { throw FrameError(.missing, field: field) }
+        return self
+    }
+}
+
+extension Data {
+    /// A payload of JSON, or other JSON of an app's.
+    func json(_ field: StaticString) throws(FrameError) -> [UInt8] {
+        let bytes = [UInt8](self)
+        guard Payload.isJSON(bytes) else { throw FrameError(.invalidValue, field: field) }
+        return bytes
+    }
+}
+
+extension Reference {
+    init(_ wire: WireReference, kindUpTo length: Int) throws(FrameError) {
+        guard !wire.kind.isEmpty else { throw FrameError(.missing, field: "about") }
+        self.init(kind: try wire.kind.text("kind", upTo: length), seq: try wire.seq.number("seq", from: 1))
+    }
+}
+
+extension WireReference {
+    init(_ about: Reference) {
+        self.init()
+        (kind, seq) = (about.kind, about.seq)
+    }
+}

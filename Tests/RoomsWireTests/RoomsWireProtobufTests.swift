@@ -1,0 +1,134 @@
+import Foundation
+import RoomCore
+import SwiftProtobuf
+import Testing
+
+@testable import RoomsWire
+
+private func complaint(_ frame: WireToHub) throws -> FrameError? {
+    let bytes: [UInt8] = try frame.serializedBytes()
+    do throws(FrameError) { _ = try RoomsEncoding.protobuf.clientFrame(bytes) } catch { return error }
+    return nil
+}
+
+private func complaint(_ frame: WireToClient) throws -> FrameError? {
+    let bytes: [UInt8] = try frame.serializedBytes()
+    do throws(FrameError) { _ = try RoomsEncoding.protobuf.hubFrame(bytes) } catch { return error }
+    return nil
+}
+
+private func pub(_ change: (inout WirePublish) -> Void) -> WireToHub {
+    var frame = WireToHub()
+    (frame.pub.room, frame.pub.cseq, frame.pub.idHigh, frame.pub.type, frame.pub.body) = ("abc", 1, 1, "x", Data("1".utf8))
+    change(&frame.pub)
+    return frame
+}
+
+private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
+    var entry = WireEntry()
+    (entry.seq, entry.idLow, entry.deviceLow, entry.cseq, entry.user, entry.type, entry.bin) = (1, 1, 1, 1, "u", "x", Data())
+    change(&entry)
+    var frame = WireToClient()
+    (frame.msg.room, frame.msg.epoch, frame.msg.items) = ("abc", 1, [entry])
+    return frame
+}
+
+@Suite struct RoomsWireProtobufTests {
+    @Test func `both encodings say the same`() throws {
+        for seed in 1000..<1040 {
+            var frames = RandomFrames(seed: UInt64(seed))
+            for frame in frames.client() {
+                let read = try #require(try RoomsEncoding.json.clientFrame(RoomsEncoding.json.bytes(of: frame)))
+                #expect(try RoomsEncoding.protobuf.clientFrame(RoomsEncoding.protobuf.bytes(of: read)) == frame)
+            }
+            for frame in frames.hub() {
+                let read = try #require(try RoomsEncoding.json.hubFrame(RoomsEncoding.json.bytes(of: frame)))
+                #expect(try RoomsEncoding.protobuf.hubFrame(RoomsEncoding.protobuf.bytes(of: read)) == frame)
+            }
+        }
+    }
+
+    @Test func `a frame of an unknown type is no frame and no error`() throws {
+        // Field 99, a message of two bytes; nothing at all; a field of a number.
+        for bytes in [[0x9A, 0x06, 2, 8, 1], [], [0x98, 0x06, 5]] as [[UInt8]] {
+            #expect(try RoomsEncoding.protobuf.clientFrame(bytes) == nil)
+            #expect(try RoomsEncoding.protobuf.hubFrame(bytes) == nil)
+        }
+    }
+
+    @Test func `unknown fields are passed over`() throws {
+        // In the frame, and in its body.
+        #expect(try RoomsEncoding.protobuf.clientFrame([0x98, 0x06, 5, 0x62, 5, 8, 1, 0x98, 0x06, 5]) == .ping(1))
+        #expect(try RoomsEncoding.protobuf.hubFrame([0x98, 0x06, 5, 0x72, 5, 8, 1, 0x98, 0x06, 5]) == .pong(1, now: 0))
+        var state = WireToClient()
+        (state.state.room, state.state.epoch, state.state.rights) = ("abc", 1, 0xFFF1)
+        guard case .state(let read) = try RoomsEncoding.protobuf.hubFrame(state.serializedBytes()) else {
+            Issue.record("no state")
+            return
+        }
+        #expect(read.rights == .read, "unknown rights are passed over")
+    }
+
+    @Test func `what is no message is refused`() {
+        for bytes in [[0x62], [0x62, 5, 8], [0x62, 1, 0x80], [0], [0x07], [0x22, 3, 0x0A, 1, 0xFF]] as [[UInt8]] {
+            #expect(throws: FrameError.self, "\(bytes)") { try RoomsEncoding.protobuf.clientFrame(bytes) }
+        }
+        #expect(throws: FrameError(.truncated)) { try RoomsEncoding.protobuf.clientFrame([0x62, 5, 8]) }
+        #expect(throws: FrameError(.invalidText)) { try RoomsEncoding.protobuf.clientFrame([0x22, 3, 0x0A, 1, 0xFF]) }
+    }
+
+    @Test func `what a client may not say is told by its field`() throws {
+        #expect(try complaint(pub { _ in }) == nil)
+        #expect(try complaint(pub { $0.room = "" }) == FrameError(.missing, field: "room"))
+        #expect(try complaint(pub { $0.room = "\n" }) == FrameError(.invalidName, field: "room"))
+        #expect(try complaint(pub { $0.cseq = 0 }) == FrameError(.outOfRange, field: "cseq"))
+        #expect(try complaint(pub { $0.cseq = 1 << 53 + 1 }) == FrameError(.outOfRange, field: "cseq"))
+        #expect(try complaint(pub { $0.at = -1 }) == FrameError(.outOfRange, field: "at"))
+        #expect(try complaint(pub { $0.clearIDHigh() }) == FrameError(.missing, field: "id"))
+        #expect(try complaint(pub { $0.type = "" }) == FrameError(.missing, field: "type"))
+        #expect(try complaint(pub { $0.payload = nil }) == FrameError(.missing, field: "body"))
+        #expect(try complaint(pub { $0.body = Data() }) == FrameError(.invalidValue, field: "body"))
+        #expect(try complaint(pub { $0.body = Data("1 2".utf8) }) == FrameError(.invalidValue, field: "body"))
+        #expect(try complaint(pub { $0.about.seq = 1 }) == FrameError(.missing, field: "about"))
+        #expect(try complaint(pub { ($0.about.kind, $0.about.seq) = ("edit", 0) }) == FrameError(.outOfRange, field: "seq"))
+        #expect(try complaint(pub { $0.type = String(repeating: "x", count: 65) }) == nil, "the hub has an answer to that")
+
+        var frame = WireToHub()
+        frame.hello.v = Array(repeating: 1, count: 65)
+        frame.hello.deviceLow = 1
+        #expect(try complaint(frame) == FrameError(.tooLong, field: "v"))
+        frame.hello.v = [-1]
+        #expect(try complaint(frame) == FrameError(.outOfRange, field: "v"))
+        frame.hello = WireHello()
+        #expect(try complaint(frame) == FrameError(.missing, field: "device"))
+        (frame.join.room, frame.join.seq, frame.join.epoch) = ("abc", -1, 1)
+        #expect(try complaint(frame) == FrameError(.outOfRange, field: "seq"))
+        (frame.pres.room, frame.pres.meta) = ("abc", Data("{".utf8))
+        #expect(try complaint(frame) == FrameError(.invalidValue, field: "meta"))
+        (frame.sig.room, frame.sig.type, frame.sig.body) = ("abc", "", Data("1".utf8))
+        #expect(try complaint(frame) == FrameError(.missing, field: "type"))
+    }
+
+    @Test func `what a hub may not say is told by its field`() throws {
+        let long = String(repeating: "x", count: 65)
+        #expect(try complaint(entry { _ in }) == nil)
+        #expect(try complaint(entry { $0.seq = 0 }) == FrameError(.outOfRange, field: "seq"))
+        #expect(try complaint(entry { $0.cseq = 0 }) == FrameError(.outOfRange, field: "cseq"))
+        #expect(try complaint(entry { $0.clearIDLow() }) == FrameError(.missing, field: "id"))
+        #expect(try complaint(entry { $0.clearDeviceLow() }) == FrameError(.missing, field: "device"))
+        #expect(try complaint(entry { $0.user = "" }) == FrameError(.missing, field: "user"))
+        #expect(try complaint(entry { $0.type = long }) == FrameError(.tooLong, field: "type"))
+        #expect(try complaint(entry { $0.payload = nil }) == FrameError(.missing, field: "body"))
+        #expect(try complaint(entry { $0.body = Data("tru".utf8) }) == FrameError(.invalidValue, field: "body"))
+        var frame = WireToClient()
+        frame.msg.room = "abc"
+        #expect(try complaint(frame) == FrameError(.missing, field: "epoch"))
+        frame.error.retry = .UNRECOGNIZED(9)
+        #expect(try complaint(frame) == FrameError(.invalidValue, field: "retry"))
+        frame.error = WireRefusal()
+        frame.error.text = String(repeating: long, count: 4)
+        #expect(try complaint(frame) == FrameError(.tooLong, field: "text"))
+        frame.goaway.after = -1
+        #expect(try complaint(frame) == FrameError(.outOfRange, field: "after"))
+    }
+}
