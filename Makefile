@@ -7,11 +7,11 @@ FUZZ_SECONDS ?= 60
 ifeq ($(shell uname -s),Darwin)
 NEED := true
 else
-NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-dev "$$@"; }; need
+NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-dev libsqlite3-dev "$$@"; }; need
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes survive survive-share lint format bench bench-codecs bench-quick bench-quotes fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes crash-points survive survive-share lint format bench bench-codecs bench-quick bench-quotes fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -23,7 +23,7 @@ demo: ## Watch a connection survive two cuts (builds the tool first; then under 
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, codecs, proxies, diagnoses, the quotes page, bad links, cost
+test: unit tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes crash-points survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, codecs, proxies, diagnoses, the quotes page, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -80,6 +80,10 @@ http2: build ## WebSockets over HTTP/2 with hypercorn, HAProxy and Chromium
 
 quotes: build ## The page of `holdfast serve quotes` in Chromium: frames per second, filters, cuts, restarts, gaps; screenshots in reports/
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite quotes Interop/quotes/run.sh
+
+crash-points: build ## The stores of rooms: processes that die at every point of the failure table, full disks, read-only disks (as root)
+	@$(NEED) util-linux
+	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite crash-points Interop/rooms/crash.sh
 
 survive-share: build
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh share

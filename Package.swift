@@ -42,6 +42,7 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 let metricsKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -131,6 +132,9 @@ let package = Package(
             name: "RoomsWire", dependencies: ["RoomCore", "CodecCore", "WebSocketCore", protobuf], path: "Sources/Runtime/RoomsWire",
             exclude: ["rooms.proto"], swiftSettings: strict),
 
+        // What lies in the files of both sides, and who holds them.
+        .target(name: "RoomsStorage", dependencies: ["RoomCore"], path: "Sources/Runtime/RoomsStorage", swiftSettings: strict),
+
         // Client: what an app imports.
         .target(
             name: "Holdfast",
@@ -156,9 +160,8 @@ let package = Package(
         .target(
             name: "HoldfastRooms",
             dependencies: [
-                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore", "RoomsWire", grdb, nioLocks,
-                deques,
-                logging, metrics,
+                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage",
+                grdb, nioLocks, deques, logging, metrics,
             ],
             path: "Sources/Client/HoldfastRooms", swiftSettings: strict),
         .target(
@@ -178,7 +181,7 @@ let package = Package(
             name: "HoldfastHub",
             dependencies: [
                 "Holdfast", "HoldfastServer", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "CodecCore", "RoomCore",
-                "RoomsWire", nioCore, nioPosix, nioLocks, deques, grdb, hummingbird, jwt, lifecycle, logging, metrics,
+                "RoomsWire", "RoomsStorage", nioCore, nioPosix, nioLocks, deques, sqlite, hummingbird, jwt, lifecycle, logging, metrics,
             ],
             path: "Sources/Server/HoldfastHub", swiftSettings: strict),
 
@@ -203,7 +206,7 @@ let package = Package(
             name: "HoldfastPeer",
             dependencies: [
                 "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub",
-                "CodecCore", "RoomCore", "RoomsWire", "RoomHistory", "WebSocketCore", nioCore, nioPosix, nioLocks,
+                "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "WebSocketCore", nioCore, nioPosix, nioLocks,
             ],
             path: "Interop/Peer", swiftSettings: strict),
         // What `make bench-quick` counts the instructions of.
@@ -286,15 +289,16 @@ let package = Package(
         .testTarget(
             name: "HoldfastRoomsTests",
             dependencies: [
-                "MachineCore", "WebSocketCore", "CodecCore", "RoomCore", "RoomsWire", "RoomHistory", "Holdfast", "HoldfastRooms",
-                "HoldfastServer", "HoldfastHub", "HoldfastTesting", grdb, nioLocks,
+                "MachineCore", "WebSocketCore", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "Holdfast",
+                "HoldfastRooms", "HoldfastServer", "HoldfastHub", "HoldfastTesting", grdb, nioLocks,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastHubTests",
             dependencies: [
-                "MachineCore", "WebSocketCore", "CodecCore", "RoomCore", "RoomsWire", "RoomHistory", "Holdfast", "HoldfastServer",
-                "HoldfastHub", "HoldfastTesting", grdb, hummingbird, jwt, lifecycle, metrics, nioCore, nioPosix, nioLocks,
+                "MachineCore", "WebSocketCore", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "Holdfast",
+                "HoldfastServer", "HoldfastHub", "HoldfastTesting", sqlite, hummingbird, jwt, lifecycle, metrics, nioCore, nioPosix,
+                nioLocks,
             ],
             swiftSettings: strict),
         .testTarget(

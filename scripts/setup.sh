@@ -105,7 +105,7 @@ install_wstest() {
     touch "$ROOT/.cache/wstest/complete"
 }
 
-need_build() { need_apt zlib1g-dev; }
+need_build() { need_apt zlib1g-dev libsqlite3-dev; }
 need_conformance() { need_build; need_apt openssl haproxy; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
 need_codecs() { need_build; need_apt protobuf-compiler; need_python; }

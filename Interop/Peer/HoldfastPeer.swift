@@ -17,7 +17,8 @@ enum HoldfastPeer {
                HoldfastPeer room-frames   (see Interop/rooms/frames.py)
                HoldfastPeer quotes URL json|msgpack|protobuf SECONDS BUSY-MILLISECONDS
                HoldfastPeer paths URL     (Linux)
-        """
+
+        """ + StoreCommands.usage
 
     static func main() async throws {
         let arguments = Arguments(CommandLine.arguments.dropFirst())
@@ -50,6 +51,9 @@ enum HoldfastPeer {
             try await client.run()
         case ("codecs", 1): CodecExchange.run()
         case ("room-frames", 1): RoomFrameExchange.run()
+        case ("store", 2...):
+            guard let status = await StoreCommands(arguments: arguments).run() else { fail() }
+            exit(status)
         case ("quotes", 5):
             let words = arguments.words
             guard let encoding = QuotesEncoding(rawValue: words[2]), let seconds = Double(words[3]), let busy = Int(words[4]) else {

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# The stores of rooms, on real files: a process ends at each of the points where one may die, the next opens what it left, looks through it,
+# goes on, and ends at the next. Then small disks that run full, and disks that cannot be written. See ../README.md.
+#
+#   Interop/rooms/crash.sh     (PASSES=12 deaths at each point)
+#
+# SEED changes what is done between; HOLDFAST_BIN names a program with our peer's commands. Needs root and unshare for the disks.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=../../scripts/setup.sh
+source scripts/setup.sh
+set +e
+peer=$(swift_program HOLDFAST_BIN HoldfastPeer) || exit 1
+passes=${PASSES:-12} seed=${SEED:-$RANDOM}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+ok() { passed=$((passed + 1)); echo "ok      $1"; }
+not_ok() {
+    failed=$((failed + 1))
+    echo "FAILED  $1"
+    sed 's/^/        /' "$work/out"
+}
+
+# die_at DIR POINT PASS: a run looks through what the one before it left, and ends there.
+die_at() {
+    local dir=$1 point=$2 pass=$3
+    timeout 120 "$peer" store "crash-${point%%-*}" "$work/$dir" --point "$point" --pass "$pass" --seed $((seed + round + 1)) > "$work/out" 2>&1
+}
+echo "seed $seed, $passes deaths at each point"
+for point in $("$peer" store points); do
+    [ "${point%%-*}" = hub ] && last=hub-appended || last=client-queued
+    wrong=
+    for ((round = 0; round < passes && ${#wrong} == 0; round++)); do
+        # The first, the second, … time: early in the life of a file, and late.
+        case $point in
+            hub-appends-partly) pass=$((round * 17 + 1)) ;;
+            hub-renews) pass=1 ;;
+            hub-trims | hub-trimmed | hub-copies*) pass=$((round % 4 + 1)) ;;
+            *) pass=$((round * 3 % 29 + 1)) ;;
+        esac
+        # There is nothing to renew before there is a backup.
+        [ "$point" != hub-renews ] || [ -e "$work/$point/restored" ] || die_at "$point" hub-copies-marked 2
+        die_at "$point" "$point" "$pass"
+        [ $? = 86 ] || wrong="round $round, pass $pass"
+    done
+    if [ -z "$wrong" ]; then
+        die_at "$point" "$last" 1
+        [ $? = 86 ] || wrong="after the last round"
+    fi
+    if [ -z "$wrong" ]; then ok "$point, $passes times: what was told holds"; else not_ok "$point, $wrong"; fi
+done
+
+# in_namespace COMMAND…: where disks can be mounted that nobody else sees.
+in_namespace() { as_root unshare --mount --propagation private "$@" > "$work/out" 2>&1; }
+for kind in hub client; do
+    mkdir -p "$work/disk-$kind"
+    # shellcheck disable=SC2016
+    if in_namespace bash -c 'mount -t tmpfs -o size=3m none "$2" && head -c 1500000 /dev/zero > "$2/ballast" && timeout 120 "$1" store "full-$3" "$2"' \
+        _ "$peer" "$work/disk-$kind" "$kind"; then
+        ok "a $kind on a full disk: refused, nothing lost, and it goes on when there is room"
+    else not_ok "a $kind on a full disk"; fi
+    # shellcheck disable=SC2016
+    if in_namespace bash -c 'mount -t tmpfs -o size=3m,ro none "$2" && timeout 120 "$1" store "read-only-$3" "$2"' \
+        _ "$peer" "$work/disk-$kind" "$kind"; then
+        ok "a $kind on a disk that cannot be written: a typed error"
+    else not_ok "a $kind on a disk that cannot be written"; fi
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

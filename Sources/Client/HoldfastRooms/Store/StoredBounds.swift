@@ -1,0 +1,81 @@
+import RoomCore
+
+/// What a store knows of a room beside its entries and its outbox, and the rules by which that changes.
+struct StoredBounds: Hashable, Sendable {
+    var cursor = LogPosition.nowhere
+    /// The number of the first stored entry.
+    var first: Int64 = 1
+    var next: Int64 = 1
+    var read: Int64 = 0
+
+    /// Whether anything is stored of the room's log.
+    var isKnown: Bool { cursor != .nowhere }
+
+    /// A message enters the outbox under the next number.
+    mutating func queue(_ row: OutboxRow) throws(RoomStoreError) {
+        let cseq = row.publication.cseq
+        guard cseq == next, next < .max else { throw .notFollowing(row.room, "message \(cseq) where \(next) is due") }
+        next += 1
+    }
+
+    /// Entries follow the cursor.
+    ///
+    /// - Returns: Those that are kept, all if they are within the limit.
+    mutating func append(
+        _ room: RoomName, epoch: UInt64, _ entries: [Entry], limit: Int64
+    ) throws(RoomStoreError) -> ArraySlice<Entry> {
+        guard let last = entries.last else { return [] }
+        guard !isKnown || epoch == cursor.epoch, epoch != 0 else { throw .notFollowing(room, "entries of another epoch") }
+        try Self.check(entries, room, from: cursor.seq + 1)
+        let isEmpty = first > cursor.seq
+        cursor = LogPosition(epoch: epoch, seq: last.seq)
+        if isEmpty { first = entries[0].seq }
+        first = max(first, cursor.seq - limit + 1)
+        return entries.suffix(Int(clamping: limit))
+    }
+
+    /// Entries replace all there were.
+    ///
+    /// - Returns: Those that are kept.
+    mutating func replace(
+        _ room: RoomName, cursor new: LogPosition, _ entries: [Entry], limit: Int64
+    ) throws(RoomStoreError) -> ArraySlice<Entry> {
+        if new.epoch != cursor.epoch { read = 0 }
+        if let head = entries.first {
+            try Self.check(entries, room, from: head.seq)
+            guard entries.last?.seq == new.seq else { throw .notFollowing(room, "a snapshot that does not end at its cursor") }
+        }
+        let kept = entries.suffix(Int(clamping: limit))
+        cursor = new
+        first = kept.first?.seq ?? new.seq + 1
+        return kept
+    }
+
+    /// Older entries come before the first stored one.
+    ///
+    /// If they do not touch it, for it has become too old and is gone, they are passed over.
+    ///
+    /// - Returns: Those that are kept.
+    mutating func prepend(
+        _ room: RoomName, epoch: UInt64, _ entries: [Entry], limit: Int64
+    ) throws(RoomStoreError) -> ArraySlice<Entry> {
+        guard let head = entries.first, let last = entries.last else { return [] }
+        try Self.check(entries, room, from: head.seq)
+        guard isKnown, epoch == cursor.epoch, last.seq == first - 1 else { return [] }
+        let kept = entries.suffix(Int(clamping: max(0, limit - (cursor.seq - first + 1))))
+        first -= Int64(kept.count)
+        return kept
+    }
+
+    mutating func read(upTo seq: Int64) { read = max(read, seq) }
+
+    /// Nothing of the room is wanted, but for the next number.
+    mutating func forget() { self = StoredBounds(next: next) }
+
+    private static func check(_ entries: [Entry], _ room: RoomName, from seq: Int64) throws(RoomStoreError) {
+        guard seq > 0 else { throw .notFollowing(room, "entry \(seq)") }
+        for (due, entry) in zip(seq..., entries) where entry.seq != due {
+            throw .notFollowing(room, "entry \(entry.seq) where \(due) is due")
+        }
+    }
+}

@@ -1,0 +1,39 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// What SQLite does not do for files: to give one that is whole its name.
+package enum Disk {
+    /// Why it did not work, as the system says with `errno`.
+    package struct Failure: Error, Hashable {
+        /// The number.
+        package let number: Int32
+        /// Whether the disk is full.
+        package var isFull: Bool { number == ENOSPC }
+        /// For people.
+        package var text: String { String(cString: strerror(number)) }
+    }
+
+    /// Gives a file another name when it is on disk, and waits until that is on disk too.
+    package static func settle(_ path: String, as final: String) throws(Failure) {
+        try sync(path)
+        guard rename(path, final) == 0 else { throw Failure(number: errno) }
+        let directory = final.lastIndex(of: "/").map { String(final[...$0]) } ?? "."
+        try sync(directory)
+    }
+
+    private static func sync(_ path: String) throws(Failure) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(number: errno) }
+        defer { _ = close(descriptor) }
+        #if canImport(Darwin)
+            // fsync leaves it in the drive's own cache there; not every file system knows better.
+            if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
+        #endif
+        guard fsync(descriptor) == 0 else { throw Failure(number: errno) }
+    }
+}

@@ -1,0 +1,137 @@
+package import RoomCore
+
+/// How an entry lies in a file: all of it but its number, which is its key.
+///
+///     1 byte   flags: 1 about another, 2 binary payload, 4 admin
+///     8 bytes  at, little endian
+///     16       id
+///     16       device
+///     varints  cseq; sent − at, zigzag
+///     texts    user, type, and of one about another kind and its number: each a varint of its length, and bytes
+///     the rest the payload
+package enum StoredEntry {
+    private static let (about, binary, admin): (UInt8, UInt8, UInt8) = (1, 2, 4)
+
+    /// Puts an entry behind what is in a buffer.
+    package static func encode(_ entry: Entry, into bytes: inout [UInt8]) {
+        var flags: UInt8 = 0
+        if entry.about != nil { flags |= about }
+        if case .binary = entry.payload { flags |= binary }
+        if entry.isAdmin { flags |= admin }
+        bytes.append(flags)
+        fixed(UInt64(bitPattern: entry.at), into: &bytes)
+        for half in [entry.id.bits.high, entry.id.bits.low, entry.device.bits.high, entry.device.bits.low] { fixed(half, into: &bytes) }
+        varint(UInt64(bitPattern: entry.cseq), into: &bytes)
+        let ahead = entry.sent &- entry.at
+        varint(UInt64(bitPattern: ahead << 1 ^ ahead >> 63), into: &bytes)
+        text(entry.user.text, into: &bytes)
+        text(entry.type, into: &bytes)
+        if let about = entry.about {
+            text(about.kind, into: &bytes)
+            varint(UInt64(bitPattern: about.seq), into: &bytes)
+        }
+        switch entry.payload {
+        case .json(let payload), .binary(let payload): bytes.append(contentsOf: payload)
+        }
+    }
+
+    /// Reads an entry; nil if this is none.
+    package static func decode(_ bytes: UnsafeRawBufferPointer, seq: Int64) -> Entry? {
+        var rest = Rest(bytes)
+        guard let flags = rest.byte(), flags < 8, let at = rest.fixed(), let id = rest.bits(), let device = rest.bits(),
+            let cseq = rest.varint(), let ahead = rest.varint(), let user = rest.text().flatMap({ UserName($0) }), let type = rest.text()
+        else { return nil }
+        var reference: Reference?
+        if flags & about != 0 {
+            guard let kind = rest.text(), let seq = rest.varint() else { return nil }
+            reference = Reference(kind: kind, seq: Int64(bitPattern: seq))
+        }
+        let payload = rest.remainder()
+        let sent = Int64(bitPattern: at) &+ (Int64(bitPattern: ahead >> 1) ^ -Int64(bitPattern: ahead & 1))
+        return Entry(
+            seq: seq, id: MessageID(id), device: DeviceID(device), cseq: Int64(bitPattern: cseq), user: user, at: Int64(bitPattern: at),
+            sent: sent, type: type, about: reference, payload: flags & binary == 0 ? .json(payload) : .binary(payload),
+            isAdmin: flags & admin != 0)
+    }
+
+    /// When an entry was stored, in milliseconds since 1970 UTC; nil if this is none.
+    package static func time(of bytes: UnsafeRawBufferPointer) -> Int64? {
+        var rest = Rest(bytes)
+        guard rest.byte() != nil, let at = rest.fixed() else { return nil }
+        return Int64(bitPattern: at)
+    }
+
+    /// The 16 bytes of an identity, most significant first.
+    package static func bytes(of bits: Bits128) -> [UInt8] {
+        [bits.high, bits.low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }
+    }
+
+    /// An identity out of its 16 bytes.
+    package static func bits(_ bytes: UnsafeRawBufferPointer) -> Bits128? {
+        guard bytes.count == 16 else { return nil }
+        return Bits128(
+            high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+            low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    }
+
+    private static func fixed(_ number: UInt64, into bytes: inout [UInt8]) {
+        withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    private static func varint(_ number: UInt64, into bytes: inout [UInt8]) {
+        var number = number
+        while number >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: number) | 0x80)
+            number >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: number))
+    }
+
+    private static func text(_ text: String, into bytes: inout [UInt8]) {
+        varint(UInt64(text.utf8.count), into: &bytes)
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    /// What has not been read yet.
+    private struct Rest {
+        private let bytes: UnsafeRawBufferPointer
+        private var place = 0
+
+        init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+        mutating func byte() -> UInt8? {
+            guard place < bytes.count else { return nil }
+            defer { place += 1 }
+            return bytes[place]
+        }
+
+        mutating func fixed() -> UInt64? {
+            guard bytes.count - place >= 8 else { return nil }
+            defer { place += 8 }
+            return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+        }
+
+        mutating func bits() -> Bits128? {
+            guard let high = fixed(), let low = fixed() else { return nil }
+            return Bits128(high: high, low: low)
+        }
+
+        mutating func varint() -> UInt64? {
+            var number: UInt64 = 0
+            for shift in stride(from: UInt64(0), to: 64, by: 7) {
+                guard let byte = byte() else { return nil }
+                number |= UInt64(byte & 0x7F) << shift
+                if byte < 0x80 { return number }
+            }
+            return nil
+        }
+
+        mutating func text() -> String? {
+            guard let length = varint(), length <= bytes.count - place else { return nil }
+            defer { place += Int(length) }
+            return String(validating: bytes[place..<place + Int(length)], as: UTF8.self)
+        }
+
+        mutating func remainder() -> [UInt8] { [UInt8](bytes[place...]) }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import GRDBSQLite
+import RoomCore
+import RoomsStorage
+
+/// Copies a hub's log while it is used.
+actor LogCopier {
+    private nonisolated let queue = BlockingQueue("holdfast.log.copier")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+
+    private let place: LogPlace
+    private let hook: StoreHook?
+    private var isClosed = false
+    /// Entries that an export holds at a time, and their bytes.
+    private static let page: (entries: Int64, bytes: Int64) = (500, 4 << 20)
+
+    init(place: LogPlace, hook: StoreHook?) { (self.place, self.hook) = (place, hook) }
+
+    func backup(to path: String) throws(RoomLogError) {
+        guard !isClosed else { throw .closed }
+        guard !FileManager.default.fileExists(atPath: path) else { throw .exists(path) }
+        let new = path + ".partial"
+        try? FileManager.default.removeItem(atPath: new)
+        do throws(SQLiteFailure) {
+            // A transaction that reads: it sees one moment, and the writer goes on.
+            let copying = try place.connect().prepare("VACUUM INTO ?")
+            copying.bind(1, new)
+            try copying.run()
+            hook?(.hubCopies)
+            try SQLiteConnection(new).run("PRAGMA synchronous = FULL; PRAGMA application_id = \(LogPlace.copy)")
+            hook?(.hubCopiesMarked)
+        } catch {
+            try? FileManager.default.removeItem(atPath: new)
+            throw error.roomLogError(path: new)
+        }
+        // Of two backups that are made at once under one name, one fails.
+        guard !FileManager.default.fileExists(atPath: path) else { throw .exists(path) }
+        try place.settle(new, as: path)
+    }
+
+    func export(_ name: RoomName, pages: @Sendable (LogHead, [Entry]) throws -> Void) throws {
+        guard !isClosed else { throw RoomLogError.closed }
+        do {
+            let tables = try LogTables(place.connect())
+            try tables.connection.run("BEGIN")
+            guard let row = try tables.room(name) else { throw RoomLogError.noRoom(name.text) }
+            var head = row.head
+            head.reads = try tables.reads(room: row.number)
+            var last = head.base - 1
+            repeat {
+                let entries = try tables.entries(room: row.number, after: last, limit: Self.page.entries, bytes: Self.page.bytes)
+                try pages(head, entries)
+                last = entries.last?.seq ?? head.head
+            } while last < head.head
+        } catch let error as SQLiteFailure { throw error.roomLogError(path: place.file) }
+    }
+
+    /// Brings what is in the journal into the file, as far as nobody reads it; the writer does not wait for it.
+    func emptyJournal() {
+        guard !isClosed, place.sizes.journal > LogPlace.journal else { return }
+        // If it fails it is tried again: what is in the journal is as safe there.
+        try? place.connect().run("PRAGMA wal_checkpoint(PASSIVE)")
+    }
+
+    func close() { isClosed = true }
+}

@@ -1,0 +1,121 @@
+import GRDBSQLite
+import RoomCore
+import RoomsStorage
+
+/// The statements that write a log; one connection's.
+final class LogLedger {
+    let tables: LogTables
+    var connection: SQLiteConnection { tables.connection }
+    let begin: SQLiteStatement
+    let insertRoom: SQLiteStatement
+    private let updateRoom: SQLiteStatement
+    private let insertEntry: SQLiteStatement
+    private let insertDevice: SQLiteStatement
+    private let updateDevice: SQLiteStatement
+    private let upsertRead: SQLiteStatement
+    private let someRooms: SQLiteStatement
+    private let someDevices: SQLiteStatement
+    private let first: SQLiteStatement
+    private let deleteEntries: SQLiteStatement
+    private let deleteDevice: SQLiteStatement
+    private var buffer: [UInt8] = []
+
+    init(_ connection: SQLiteConnection) throws(SQLiteFailure) {
+        tables = try LogTables(connection)
+        begin = try connection.prepare("BEGIN IMMEDIATE")
+        insertRoom = try connection.prepare("INSERT INTO rooms (name, epoch, head, base, bytes) VALUES (?, ?, 0, 1, 0)")
+        updateRoom = try connection.prepare("UPDATE rooms SET head = ?, base = ?, bytes = ? WHERE id = ?")
+        insertEntry = try connection.prepare("INSERT INTO entries (place, sender, cseq, body) VALUES (?, ?, ?, ?)")
+        insertDevice = try connection.prepare("INSERT INTO devices (room, device, high, message, user, at) VALUES (?, ?, ?, ?, ?, ?)")
+        updateDevice = try connection.prepare("UPDATE devices SET high = ?, message = ?, user = ?, at = ? WHERE id = ?")
+        upsertRead = try connection.prepare(
+            "INSERT INTO reads (room, user, seq) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = max(seq, excluded.seq)")
+        someRooms = try connection.prepare("SELECT id, epoch, head, base, bytes, name FROM rooms WHERE id > ? ORDER BY id LIMIT ?")
+        someDevices = try connection.prepare("SELECT id, at FROM devices WHERE id > ? ORDER BY id LIMIT ?")
+        first = try connection.prepare("SELECT body FROM entries WHERE place >= ? AND place <= ? ORDER BY place LIMIT ?")
+        deleteEntries = try connection.prepare("DELETE FROM entries WHERE place >= ? AND place < ?")
+        deleteDevice = try connection.prepare("DELETE FROM devices WHERE id = ?")
+    }
+
+    /// How many bytes it takes.
+    func insert(_ entry: Entry, room: Int64, sender: Int64) throws(SQLiteFailure) -> Int {
+        buffer.removeAll(keepingCapacity: true)
+        StoredEntry.encode(entry, into: &buffer)
+        insertEntry.bind(1, LogSchema.place(room: room, seq: entry.seq)).bind(2, sender).bind(3, entry.cseq)
+        try insertEntry.run(with: buffer, at: 4)
+        return buffer.count
+    }
+
+    /// The number of the new row.
+    func insert(_ mark: DeviceMark, of device: DeviceID, room: Int64) throws(SQLiteFailure) -> Int64 {
+        insertDevice.bind(1, room).bind(2, StoredEntry.bytes(of: device.bits)).bind(3, mark.high)
+            .bind(4, StoredEntry.bytes(of: mark.id.bits)).bind(5, mark.user.text).bind(6, mark.at)
+        try insertDevice.run()
+        return connection.lastRow
+    }
+
+    func update(_ row: DeviceRow) throws(SQLiteFailure) {
+        updateDevice.bind(1, row.mark.high).bind(2, StoredEntry.bytes(of: row.mark.id.bits)).bind(3, row.mark.user.text)
+            .bind(4, row.mark.at).bind(5, row.number)
+        try updateDevice.run()
+        guard connection.changes == 1 else { throw .damaged("the mark of a device is gone") }
+    }
+
+    func update(_ row: RoomRow) throws(SQLiteFailure) {
+        updateRoom.bind(1, row.head.head).bind(2, row.head.base).bind(3, row.bytes).bind(4, row.number)
+        try updateRoom.run()
+    }
+
+    func mark(_ user: UserName, upTo seq: Int64, room: Int64) throws(SQLiteFailure) {
+        upsertRead.bind(1, room).bind(2, user.text).bind(3, seq)
+        try upsertRead.run()
+    }
+}
+
+extension LogLedger {
+    /// Some rooms by their numbers.
+    func rooms(after number: Int64, limit: Int) throws(SQLiteFailure) -> [(RoomName, RoomRow)] {
+        someRooms.bind(1, number).bind(2, Int64(limit))
+        defer { someRooms.reset() }
+        var rooms: [(RoomName, RoomRow)] = []
+        while try someRooms.step() {
+            guard let name = RoomName(someRooms.text(5)) else { throw .damaged("a room without a name") }
+            let head = LogHead(
+                epoch: UInt64(bitPattern: someRooms.number(1)), head: someRooms.number(2), base: someRooms.number(3), reads: [])
+            rooms.append((name, RoomRow(number: someRooms.number(0), head: head, bytes: someRooms.number(4))))
+        }
+        return rooms
+    }
+
+    /// Some devices by their numbers, and when they published last.
+    func devices(after number: Int64, limit: Int) throws(SQLiteFailure) -> [(number: Int64, at: Int64)] {
+        someDevices.bind(1, number).bind(2, Int64(limit))
+        defer { someDevices.reset() }
+        var devices: [(Int64, Int64)] = []
+        while try someDevices.step() { devices.append((someDevices.number(0), someDevices.number(1))) }
+        return devices
+    }
+
+    /// Goes through the oldest entries of a room, their bytes and their times, as long as more are wanted.
+    func oldest(_ row: RoomRow, limit: Int, _ wantsMore: (_ size: Int, _ at: Int64) -> Bool) throws(SQLiteFailure) {
+        first.bind(1, LogSchema.place(room: row.number, seq: row.head.base))
+            .bind(2, LogSchema.place(room: row.number, seq: row.head.head)).bind(3, Int64(limit))
+        defer { first.reset() }
+        while try first.step() {
+            let body = first.bytes(0)
+            guard let at = StoredEntry.time(of: body) else { throw .damaged("an entry of room \(row.number)") }
+            guard wantsMore(body.count, at) else { return }
+        }
+    }
+
+    func delete(_ row: RoomRow, below base: Int64) throws(SQLiteFailure) {
+        deleteEntries.bind(1, LogSchema.place(room: row.number, seq: row.head.base))
+            .bind(2, LogSchema.place(room: row.number, seq: base))
+        try deleteEntries.run()
+    }
+
+    func forget(device number: Int64) throws(SQLiteFailure) {
+        deleteDevice.bind(1, number)
+        try deleteDevice.run()
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import GRDBSQLite
+import RoomsStorage
+
+extension LogPlace {
+    /// Takes hold of the directory and opens the file, which is made if there is none.
+    ///
+    /// What is not as it should be is left as it is.
+    func open(drawsNewEpochs: Bool, checkedBytes: Int64, hook: StoreHook?) throws(RoomLogError) -> (FileLock, SQLiteConnection) {
+        let files = FileManager.default
+        do { try files.createDirectory(atPath: directory, withIntermediateDirectories: true) } catch {
+            throw .readOnly(directory)
+        }
+        let lock: FileLock
+        do throws(FileLock.Failure) { lock = try FileLock(self.lock) } catch {
+            switch error {
+            case .held: throw .inUse(directory)
+            case .system(let code) where code == ENOSPC: throw .full
+            case .system: throw .readOnly(directory)
+            }
+        }
+        let hasJournal = files.fileExists(atPath: file + "-wal")
+        if !files.fileExists(atPath: file) {
+            guard !hasJournal else { throw .corrupt("\(file) is gone, and its journal is not") }
+            try create()
+        }
+        let header = try header()
+        if header.application == Self.copy {
+            // What lies there is of another file, and would be taken for a part of this one.
+            guard !hasJournal else { throw .corrupt("beside the backup \(file) lies the journal of another log") }
+        } else if header.application != Self.application {
+            throw .corrupt("\(file) is not the log of a hub")
+        }
+        guard header.version <= Self.version else { throw .newer(Int64(header.version)) }
+        guard header.version == Self.version else { throw .corrupt("\(file) has no version") }
+        do throws(SQLiteFailure) {
+            if header.application == Self.copy || drawsNewEpochs { try drawNewEpochs(hook) }
+            let connection = try connect()
+            try check(connection, upTo: checkedBytes)
+            return (lock, connection)
+        } catch { throw error.roomLogError(path: directory) }
+    }
+
+    /// Makes the file, which has its name only when it is whole.
+    private func create() throws(RoomLogError) {
+        let new = file + ".new"
+        try? FileManager.default.removeItem(atPath: new)
+        do throws(SQLiteFailure) {
+            let connection = try SQLiteConnection(new, creates: true)
+            try connection.run(LogSchema.tables)
+        } catch { throw error.roomLogError(path: directory) }
+        try settle(new, as: file)
+    }
+
+    /// Gives a file its name when it is on disk.
+    func settle(_ new: String, as final: String) throws(RoomLogError) {
+        do throws(Disk.Failure) { try Disk.settle(new, as: final) } catch {
+            throw error.isFull ? .full : .failed("\(final): \(error.text)")
+        }
+    }
+
+    /// What the file says it is; read past SQLite, which would take the journal beside it for its own.
+    private func header() throws(RoomLogError) -> (application: UInt32, version: UInt32) {
+        guard let handle = FileHandle(forReadingAtPath: file) else { throw .readOnly(file) }
+        defer { try? handle.close() }
+        guard let head = try? handle.read(upToCount: 100), head.count == 100, head.starts(with: Data("SQLite format 3\0".utf8)) else {
+            throw .corrupt("\(file) is no file of SQLite")
+        }
+        // https://sqlite.org/fileformat2.html#the_database_header
+        func number(_ place: Int) -> UInt32 { head[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+        return (number(68), number(60))
+    }
+
+    /// Gives all rooms other epochs, and says that the file is no copy any more, in one transaction.
+    ///
+    /// It is one without a write-ahead log: if the process dies, the file is a copy still, and nothing lies beside it that could not be
+    /// told from another's.
+    private func drawNewEpochs(_ hook: StoreHook?) throws(SQLiteFailure) {
+        let connection = try SQLiteConnection(file)
+        try connection.run(
+            """
+            PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA fullfsync = ON;
+            BEGIN IMMEDIATE;
+            UPDATE rooms SET epoch = random() | 1;
+            PRAGMA application_id = \(Self.application);
+            """)
+        hook?(.hubRenews)
+        try connection.run("COMMIT")
+    }
+
+    /// Looks through a file that is not too large for it.
+    private func check(_ connection: SQLiteConnection, upTo bytes: Int64) throws(SQLiteFailure) {
+        guard sizes.file <= bytes else { return }
+        if let verdict = try connection.text("PRAGMA quick_check(1)"), verdict != "ok" { throw .damaged(verdict) }
+        // Rooms end where their rows say, or a transaction was torn.
+        let torn = try connection.text(
+            """
+            SELECT name FROM rooms WHERE base < 1 OR head < base - 1 OR (head >= base
+                AND NOT EXISTS (SELECT 1 FROM entries WHERE place = rooms.id << \(LogSchema.bits) | rooms.head)) LIMIT 1
+            """)
+        if let torn { throw .damaged("the end of room \(torn) is missing") }
+    }
+
+    /// Bytes of the file and of its write-ahead log.
+    var sizes: (file: Int64, journal: Int64) {
+        func size(_ path: String) -> Int64 {
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+            return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
+        }
+        return (size(file), size(file + "-wal"))
+    }
+}

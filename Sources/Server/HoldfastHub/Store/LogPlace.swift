@@ -1,0 +1,67 @@
+import GRDBSQLite
+import RoomsStorage
+
+/// Where a hub's log lies: a directory, with a file of SQLite, its companions, and a lock.
+struct LogPlace: Sendable {
+    let directory: String
+    var file: String { directory + "/rooms.sqlite" }
+    var lock: String { directory + "/lock" }
+
+    /// What the file says in its header: that it is the log of a hub.
+    static let application: UInt32 = 0x4866_526D  // HfRm
+    /// Or that it is a backup, which nobody has opened yet.
+    static let copy: UInt32 = 0x4866_5263  // HfRc
+    /// The version of its tables, which stands there too.
+    static let version: UInt32 = 1
+
+    /// From this size of its journal on somebody beside the writer brings what is in it into the file.
+    ///
+    /// The writer itself does so only from 32 MB on.
+    static let journal: Int64 = 4 << 20
+
+    /// Opens the file as it should be, for reading and writing.
+    func connect() throws(SQLiteFailure) -> SQLiteConnection {
+        let connection = try SQLiteConnection(file)
+        // What is acked is on disk: every commit waits for it; on Apple's systems that takes more than fsync.
+        try connection.run(
+            """
+            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
+            PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384; PRAGMA foreign_keys = OFF
+            """)
+        return connection
+    }
+}
+
+/// The tables of a log.
+///
+/// An entry's key is its room and its number in one: `room << 40 | seq`, so that a room lies in one piece, in order, and no other index
+/// says where. `sender` is the row of the device, so that its numbers can be looked up by a small index; it is never used twice.
+enum LogSchema {
+    static let tables = """
+        PRAGMA auto_vacuum = INCREMENTAL;
+        PRAGMA page_size = 4096;
+        BEGIN;
+        CREATE TABLE rooms (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epoch INTEGER NOT NULL CHECK (epoch <> 0), head INTEGER NOT NULL,
+            base INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+        CREATE TABLE entries (
+            place INTEGER PRIMARY KEY, sender INTEGER NOT NULL, cseq INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
+        CREATE UNIQUE INDEX entries_by_sender ON entries (sender, cseq);
+        CREATE TABLE devices (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, room INTEGER NOT NULL, device BLOB NOT NULL, high INTEGER NOT NULL,
+            message BLOB NOT NULL, user TEXT NOT NULL, at INTEGER NOT NULL, UNIQUE (room, device)) STRICT;
+        CREATE TABLE reads (
+            room INTEGER NOT NULL, user TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (room, user)) STRICT, WITHOUT ROWID;
+        PRAGMA application_id = \(LogPlace.application);
+        PRAGMA user_version = \(LogPlace.version);
+        COMMIT;
+        """
+
+    /// How many bits of a key are the entry's number.
+    static let bits: Int64 = 40
+    /// Entries of a room, and rooms, at most.
+    static let greatestSeq: Int64 = 1 << bits - 1
+    static let greatestRoom: Int64 = 1 << (63 - bits) - 1
+
+    static func place(room: Int64, seq: Int64) -> Int64 { room << bits | min(max(seq, 0), greatestSeq) }
+}

@@ -1,0 +1,52 @@
+import GRDBSQLite
+import RoomCore
+import RoomsStorage
+
+/// Reads a hub's log beside the one who writes.
+actor LogReader {
+    private nonisolated let queue = BlockingQueue("holdfast.log.reader")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+
+    private let place: LogPlace
+    private var tables: LogTables?
+    private var isClosed = false
+
+    init(place: LogPlace) { self.place = place }
+
+    /// Carries out orders that only read, all as of one moment.
+    func carryOut(_ orders: [(Int, LogOrder)]) -> [(Int, LogReply)] {
+        guard !isClosed, let tables = try? openTables() else { return negative(orders) }
+        guard (try? tables.connection.run("BEGIN")) != nil else {
+            self.tables = nil
+            return negative(orders)
+        }
+        var replies: [(Int, LogReply)] = []
+        replies.reserveCapacity(orders.count)
+        for (index, order) in orders {
+            do throws(SQLiteFailure) {
+                if let reply = try tables.carryOut(order) { replies.append((index, reply)) }
+            } catch {
+                // The next order tries with another connection.
+                self.tables = nil
+                if let reply = order.negativeReply { replies.append((index, reply)) }
+            }
+        }
+        if (try? tables.connection.run("COMMIT")) == nil { self.tables = nil }
+        return replies
+    }
+
+    private func openTables() throws(SQLiteFailure) -> LogTables {
+        if let tables { return tables }
+        let connection = try place.connect()
+        try connection.run("PRAGMA query_only = ON")
+        let opened = try LogTables(connection)
+        tables = opened
+        return opened
+    }
+
+    private func negative(_ orders: [(Int, LogOrder)]) -> [(Int, LogReply)] {
+        orders.compactMap { index, order in order.negativeReply.map { (index, $0) } }
+    }
+
+    func close() { (tables, isClosed) = (nil, true) }
+}

@@ -1,0 +1,130 @@
+import RoomCore
+import RoomsStorage
+
+/// What a log's row says of a room.
+struct RoomRow {
+    let number: Int64
+    var head: LogHead
+    var bytes: Int64
+
+    /// How many entries are retained.
+    var count: Int64 { head.head - head.base + 1 }
+}
+
+/// What a log's row says of a device in a room.
+struct DeviceRow {
+    var number: Int64
+    var mark: DeviceMark
+}
+
+/// What is read out of a log's tables; one connection's.
+final class LogTables {
+    let connection: SQLiteConnection
+    private let room: SQLiteStatement
+    private let reads: SQLiteStatement
+    private let device: SQLiteStatement
+    private let after: SQLiteStatement
+    private let before: SQLiteStatement
+    private let numbered: SQLiteStatement
+
+    init(_ connection: SQLiteConnection) throws(SQLiteFailure) {
+        self.connection = connection
+        room = try connection.prepare("SELECT id, epoch, head, base, bytes FROM rooms WHERE name = ?")
+        reads = try connection.prepare("SELECT user, seq FROM reads WHERE room = ? ORDER BY user")
+        device = try connection.prepare("SELECT id, high, message, user, at FROM devices WHERE room = ? AND device = ?")
+        after = try connection.prepare("SELECT place, body FROM entries WHERE place > ? AND place <= ? ORDER BY place LIMIT ?")
+        before = try connection.prepare("SELECT place, body FROM entries WHERE place < ? AND place >= ? ORDER BY place DESC LIMIT ?")
+        numbered = try connection.prepare("SELECT place, body FROM entries WHERE sender = ? AND cseq = ?")
+    }
+
+    /// A room without its read markers.
+    func room(_ name: RoomName) throws(SQLiteFailure) -> RoomRow? {
+        room.bind(1, name.text)
+        defer { room.reset() }
+        guard try room.step() else { return nil }
+        let head = LogHead(epoch: UInt64(bitPattern: room.number(1)), head: room.number(2), base: room.number(3), reads: [])
+        return RoomRow(number: room.number(0), head: head, bytes: room.number(4))
+    }
+
+    /// How far the users of a room have read, by their names.
+    func reads(room number: Int64) throws(SQLiteFailure) -> [HubFrame.ReadMarker] {
+        reads.bind(1, number)
+        defer { reads.reset() }
+        var markers: [HubFrame.ReadMarker] = []
+        while try reads.step() {
+            guard let user = UserName(reads.text(0)) else { throw .damaged("a read marker of nobody") }
+            markers.append(HubFrame.ReadMarker(user: user, seq: reads.number(1)))
+        }
+        return markers
+    }
+
+    func device(_ id: DeviceID, room number: Int64) throws(SQLiteFailure) -> DeviceRow? {
+        device.bind(1, number).bind(2, StoredEntry.bytes(of: id.bits))
+        defer { device.reset() }
+        guard try device.step() else { return nil }
+        guard let message = StoredEntry.bits(device.bytes(2)), let user = UserName(device.text(3)) else {
+            throw .damaged("the mark of a device")
+        }
+        let mark = DeviceMark(high: device.number(1), id: MessageID(message), user: user, at: device.number(4))
+        return DeviceRow(number: device.number(0), mark: mark)
+    }
+
+    /// The entries of a room after a number: one at least if there is one, as many more as fit.
+    func entries(room number: Int64, after seq: Int64, limit: Int64, bytes: Int64) throws(SQLiteFailure) -> [Entry] {
+        after.bind(1, LogSchema.place(room: number, seq: seq)).bind(2, LogSchema.place(room: number, seq: .max)).bind(3, max(limit, 0))
+        return try page(after, bytes: bytes)
+    }
+
+    /// The last entries of a room before a number, in order: one at least if there is one, as many more as fit.
+    func entries(room number: Int64, before seq: Int64, limit: Int64, bytes: Int64) throws(SQLiteFailure) -> [Entry] {
+        before.bind(1, LogSchema.place(room: number, seq: seq)).bind(2, LogSchema.place(room: number, seq: 0)).bind(3, max(limit, 0))
+        return try page(before, bytes: bytes).reversed()
+    }
+
+    private func page(_ statement: SQLiteStatement, bytes: Int64) throws(SQLiteFailure) -> [Entry] {
+        defer { statement.reset() }
+        var (entries, left): ([Entry], Int64) = ([], bytes)
+        while try statement.step() {
+            let body = statement.bytes(1)
+            left -= Int64(body.count)
+            if left < 0, !entries.isEmpty { break }
+            entries.append(try Self.entry(body, place: statement.number(0)))
+        }
+        return entries
+    }
+
+    /// What is stored under a device's number.
+    func entry(sender number: Int64, cseq: Int64) throws(SQLiteFailure) -> Entry? {
+        numbered.bind(1, number).bind(2, cseq)
+        defer { numbered.reset() }
+        return try numbered.step() ? Self.entry(numbered.bytes(1), place: numbered.number(0)) : nil
+    }
+
+    static func entry(_ body: UnsafeRawBufferPointer, place: Int64) throws(SQLiteFailure) -> Entry {
+        guard let entry = StoredEntry.decode(body, seq: place & LogSchema.greatestSeq) else { throw .damaged("an entry at \(place)") }
+        return entry
+    }
+}
+
+extension LogTables {
+    /// Carries out an order that only reads.
+    func carryOut(_ order: LogOrder) throws(SQLiteFailure) -> LogReply? {
+        switch order {
+        case .recall(let name, let id):
+            guard let row = try room(name) else { return .recalled(name, id, nil) }
+            return .recalled(name, id, try device(id, room: row.number)?.mark)
+        case .fetchAfter(let number, let name, let seq, let limit, let bytes):
+            guard let row = try room(name) else { return .notFetched(number) }
+            return .fetched(
+                number, try entries(room: row.number, after: seq, limit: limit, bytes: bytes), base: row.head.base)
+        case .fetchBefore(let number, let name, let seq, let limit, let bytes):
+            guard let row = try room(name) else { return .notFetched(number) }
+            return .fetched(
+                number, try entries(room: row.number, before: seq, limit: limit, bytes: bytes), base: row.head.base)
+        case .find(let number, let name, let id, let cseq):
+            guard let row = try room(name), let sender = try device(id, room: row.number) else { return .found(number, nil) }
+            return .found(number, try entry(sender: sender.number, cseq: cseq))
+        case .open, .append, .mark, .release: return nil
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package import RoomCore
+package import RoomsStorage
+
+/// The log of a hub in a file of SQLite.
+///
+/// One connection writes, in transactions that wait for the disk; another reads, beside it. Both have threads of their own. What a
+/// transaction holds is acked after it, or nobody knows it. A failure (the disk is full or broken) is told by replies and by ``health``,
+/// and the next order tries again.
+package final class SQLiteRoomLog: RoomLog {
+    private let writer: LogWriter
+    private let reader: LogReader
+    private let copier: LogCopier
+
+    /// Opens the log in a directory, or makes one there; what is damaged or too new is left as it is.
+    ///
+    /// - Parameters:
+    ///   - directory: Made if there is none. No other hub may have it open.
+    ///   - retention: How much of a room is kept.
+    ///   - drawsNewEpochs: Whether all rooms get new epochs, as after a backup that was not made by ``backup(to:)``: every client is then
+    ///     told that the log may have been rewound.
+    ///   - checkedBytes: A file up to this size is read through, to find damage.
+    ///   - hook: Called at every ``StorePoint`` that is passed.
+    /// - Throws: A ``RoomLogError``.
+    package init(
+        directory: String, retention: RoomRetention = RoomRetention(), drawsNewEpochs: Bool = false, checkedBytes: Int64 = 256 << 20,
+        hook: StoreHook? = nil
+    ) async throws(RoomLogError) {
+        let place = LogPlace(directory: directory)
+        writer = LogWriter(place: place, retention: retention, hook: hook)
+        reader = LogReader(place: place)
+        copier = LogCopier(place: place, hook: hook)
+        try await writer.open(drawsNewEpochs: drawsNewEpochs, checkedBytes: checkedBytes)
+    }
+
+    package func carryOut(_ orders: [LogOrder]) async -> [LogReply] {
+        // What is written in this call is also read by the writer, in its place in the order; the rest is read beside it.
+        var written: Set<RoomName> = []
+        for case .some(let room) in orders.lazy.map(\.writtenRoom) { written.insert(room) }
+        if written.isEmpty, orders.allSatisfy(\.isRead) { return await reader.carryOut(orders.enumerated().map { ($0, $1) }).map(\.1) }
+        var (reads, writes): ([(Int, LogOrder)], [(Int, LogOrder)]) = ([], [])
+        for (index, order) in orders.enumerated() {
+            if order.isRead, !written.contains(order.room) { reads.append((index, order)) } else { writes.append((index, order)) }
+        }
+        if reads.isEmpty { return await writer.carryOut(writes).map(\.1) }
+        async let read = reader.carryOut(reads)
+        let wrote = await writer.carryOut(writes)
+        return (await read + wrote).sorted { $0.0 < $1.0 }.map(\.1)
+    }
+
+    package func tend(now: Int64) async -> LogCare {
+        await copier.emptyJournal()
+        return await writer.tend(now: now)
+    }
+
+    package var health: LogHealth { get async { await writer.health } }
+
+    package var figures: LogFigures { get async { await writer.presentFigures } }
+
+    /// Copies the log as it is now into one file, while it is used; the copy is made whole before it has its name.
+    ///
+    /// It is used by giving it the name `rooms.sqlite` in an empty directory. The hub that opens it draws new epochs for all rooms, for
+    /// what was published since is lost to it, and every client has to know.
+    ///
+    /// - Parameter path: Where there is no file yet.
+    /// - Throws: A ``RoomLogError``.
+    package func backup(to path: String) async throws(RoomLogError) { try await copier.backup(to: path) }
+
+    /// Reads a room as it is now, in order, a page at a time, while it is used.
+    ///
+    /// - Returns: Where its log stands, with the read markers.
+    /// - Throws: A ``RoomLogError``, or what the reader of pages throws.
+    package func export(_ room: RoomName, pages: @Sendable (LogHead, [Entry]) throws -> Void) async throws {
+        try await copier.export(room, pages: pages)
+    }
+
+    /// Writes what could wait, and lets go of the directory; what comes after is refused.
+    package func close() async {
+        await copier.close()
+        await reader.close()
+        await writer.close()
+    }
+}
+
+extension LogOrder {
+    /// The room it speaks of.
+    var room: RoomName {
+        switch self {
+        case .open(let room), .recall(let room, _), .append(let room, _, _), .fetchAfter(_, let room, _, _, _),
+            .fetchBefore(_, let room, _, _, _), .find(_, let room, _, _), .mark(let room, _, _), .release(let room):
+            room
+        }
+    }
+
+    /// The room that it may change, or that may have to be made.
+    fileprivate var writtenRoom: RoomName? {
+        switch self {
+        case .append(let room, _, _), .open(let room): room
+        default: nil
+        }
+    }
+
+    fileprivate var isRead: Bool {
+        switch self {
+        case .recall, .fetchAfter, .fetchBefore, .find: true
+        default: false
+        }
+    }
+
+    /// The answer if it cannot be carried out.
+    var negativeReply: LogReply? {
+        switch self {
+        case .open(let room): .notOpened(room)
+        case .recall(let room, let device): .notRecalled(room, device)
+        case .append(let room, let batch, _): .notAppended(room, batch: batch)
+        case .fetchAfter(let number, _, _, _, _), .fetchBefore(let number, _, _, _, _): .notFetched(number)
+        case .find(let number, _, _, _): .found(number, nil)
+        case .mark, .release: nil
+        }
+    }
+}

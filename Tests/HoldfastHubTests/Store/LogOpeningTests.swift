@@ -1,0 +1,126 @@
+import Foundation
+import HoldfastHub
+import RoomCore
+import RoomsStorage
+import Testing
+
+/// What a hub finds in its directory, and what it makes of it.
+struct LogOpeningTests {
+    let bench = LogBench()
+
+    private func failure(_ file: String = "") async -> RoomLogError? {
+        do throws(RoomLogError) {
+            _ = try await SQLiteRoomLog(directory: bench.path)
+            return nil
+        } catch { return error }
+    }
+
+    private func filled() async throws {
+        let log = try await bench.open()
+        _ = await log.carryOut([.open(LogSample.room), LogSample.append(1...200, size: 200)])
+        await log.close()
+    }
+
+    @Test func `a directory belongs to one hub at a time`() async throws {
+        let log = try await bench.open()
+        #expect(await failure() == .inUse(bench.path))
+        await log.close()
+        #expect(await failure() == nil)
+    }
+
+    @Test func `what is no file of SQLite is damaged, and is left as it is`() async throws {
+        try FileManager.default.createDirectory(atPath: bench.path, withIntermediateDirectories: true)
+        for bytes in [Data(), Data(repeating: 0x41, count: 10_000)] {
+            try bytes.write(to: URL(fileURLWithPath: bench.file))
+            guard case .corrupt? = await failure() else {
+                Issue.record("\(bytes.count) bytes were taken")
+                continue
+            }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: bench.file)) == bytes)
+        }
+    }
+
+    @Test func `a file of another program is left alone`() async throws {
+        try await filled()
+        try LogBench.edit(bench.file, "PRAGMA application_id = 7")
+        guard case .corrupt? = await failure() else {
+            Issue.record("it was taken")
+            return
+        }
+    }
+
+    @Test func `a file of a newer version is left alone`() async throws {
+        try await filled()
+        try LogBench.edit(bench.file, "PRAGMA user_version = 9")
+        #expect(await failure() == .newer(9))
+    }
+
+    @Test func `a page that is damaged is found`() async throws {
+        try await filled()
+        let file = try #require(FileHandle(forUpdatingAtPath: bench.file))
+        let pages = try file.seekToEnd() / 4096
+        for page in 2..<pages {
+            try file.seek(toOffset: page * 4096)
+            try file.write(contentsOf: Data(repeating: 0xA5, count: 512))
+        }
+        try file.close()
+        guard case .corrupt? = await failure() else {
+            Issue.record("it was taken")
+            return
+        }
+    }
+
+    @Test func `a room whose end is missing is found`() async throws {
+        try await filled()
+        try LogBench.edit(bench.file, "DELETE FROM entries WHERE place = \(1 << 40 | 200)")
+        #expect(await failure() == .corrupt("the end of room abc is missing"))
+    }
+
+    @Test func `a journal without its file is not taken for another's`() async throws {
+        try await filled()
+        try FileManager.default.removeItem(atPath: bench.file)
+        try Data([1]).write(to: URL(fileURLWithPath: bench.file + "-wal"))
+        guard case .corrupt? = await failure() else {
+            Issue.record("a new log was made")
+            return
+        }
+        #expect(!FileManager.default.fileExists(atPath: bench.file))
+    }
+
+    @Test func `what is left of a log that was being made does not matter`() async throws {
+        try FileManager.default.createDirectory(atPath: bench.path, withIntermediateDirectories: true)
+        try Data([1, 2, 3]).write(to: URL(fileURLWithPath: bench.file + ".new"))
+        #expect(try await bench.open().head() != nil)
+    }
+
+    @Test func `all epochs are drawn anew if that is asked for`() async throws {
+        let log = try await bench.open()
+        let epochs = [await log.head()?.epoch, await log.head(LogSample.otherRoom)?.epoch]
+        _ = await log.carryOut([LogSample.append(1...3)])
+        await log.close()
+        let again = try await bench.open(drawsNewEpochs: true)
+        let drawn = [await again.head()?.epoch, await again.head(LogSample.otherRoom)?.epoch]
+        #expect(Set(epochs + drawn).count == 4)
+        #expect(await again.head()?.head == 3)
+        await again.close()
+        #expect(try await bench.open().head()?.epoch == drawn[0])
+    }
+
+    @Test func `a closed log refuses`() async throws {
+        let log = try await bench.open()
+        _ = await log.head()
+        await log.close()
+        await log.close()
+        #expect(
+            await log.carryOut([
+                .open(LogSample.room), LogSample.append(1...1), .recall(LogSample.room, LogSample.device(1)),
+                .fetchAfter(5, LogSample.otherRoom, seq: 0, limit: 1, bytes: 1), .mark(LogSample.room, LogSample.ann, upTo: 1),
+            ]) == [
+                .notOpened(LogSample.room), .notAppended(LogSample.room, batch: 1),
+                .notRecalled(LogSample.room, LogSample.device(1)), .notFetched(5),
+            ])
+        #expect(await log.health == .failing(.closed))
+        #expect(await log.tend(now: 0) == LogCare())
+        await #expect(throws: RoomLogError.closed) { try await log.backup(to: bench.path + "/copy") }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import HoldfastHub
+import RoomCore
+import RoomsStorage
+import Testing
+
+/// How much of a room is kept.
+struct LogRetentionTests {
+    let room = LogSample.room
+    let bench = LogBench()
+    let day: Int64 = 86_400_000
+
+    @Test func `the oldest entries go when there are too many`() async throws {
+        let log = try await bench.open(RoomRetention(count: 10))
+        _ = await log.carryOut([.open(room), LogSample.append(1...25)])
+        #expect(await log.tendAll(now: LogSample.now) == [.trimmed(room, base: 16)])
+        #expect(await log.stored() == LogSample.entries(16...25))
+        #expect(await log.head() == LogHead(epoch: log.head()?.epoch ?? 0, head: 25, base: 16, reads: []))
+        #expect(
+            await log.carryOut([.fetchBefore(1, room, seq: 18, limit: 9, bytes: .max)]) == [
+                .fetched(1, LogSample.entries(16...17), base: 16)
+            ])
+        #expect(await log.carryOut([.find(1, room, LogSample.device(1), cseq: 3)]) == [.found(1, nil)])
+        #expect(await log.carryOut([LogSample.append(26...26)]) == [.appended(room, batch: 1)])
+        #expect(await log.figures.trimmed == 15)
+        await log.close()
+        #expect(try await bench.open().head()?.base == 16)
+    }
+
+    @Test func `the oldest entries go when they are too many bytes`() async throws {
+        let log = try await bench.open(RoomRetention(bytes: 10_500))
+        _ = await log.carryOut([.open(room), LogSample.append(1...20, size: 950)])
+        _ = await log.tendAll(now: LogSample.now)
+        let kept = await log.stored()
+        try #require((9...11).contains(kept.count))
+        #expect(kept == LogSample.entries((21 - Int64(kept.count))...20, size: 950))
+    }
+
+    @Test func `the oldest entries go when they are too old, in rooms that nobody uses too`() async throws {
+        let log = try await bench.open(RoomRetention(age: 7 * day))
+        let old = (1...5).map { LogRecord.entry(LogSample.entry($0, at: LogSample.now - 8 * day)) }
+        let young = (6...8).map { LogRecord.entry(LogSample.entry($0, at: LogSample.now - 6 * day)) }
+        let rooms = (1...200).map { RoomName("room \($0)")! }
+        _ = await log.carryOut(rooms.flatMap { [.open($0), .append($0, batch: 1, old + young), .release($0)] })
+        _ = await log.carryOut([.open(rooms[150])])
+        #expect(await log.tendAll(now: LogSample.now) == [.trimmed(rooms[150], base: 6)], "only open rooms are told")
+        for room in rooms { #expect(await log.stored(room).map(\.seq) == [6, 7, 8]) }
+        // Not looked at again at once, but after a while.
+        #expect(await log.tendAll(now: LogSample.now + 30_000).isEmpty)
+        #expect(await log.tendAll(now: LogSample.now + 2 * day) == [.trimmed(rooms[150], base: 9)])
+        #expect(await log.head(rooms[3])?.base == 9)
+        #expect(await log.carryOut([.append(rooms[3], batch: 2, [.entry(LogSample.entry(9))])]) == [.appended(rooms[3], batch: 2)])
+    }
+
+    @Test func `a step takes away no more than a bounded part`() async throws {
+        let log = try await bench.open(RoomRetention(count: 1))
+        _ = await log.carryOut([.open(room), LogSample.append(1...3500)])
+        var steps: [Int] = []
+        while true {
+            let before = await log.figures.trimmed
+            let care = await log.tend(now: LogSample.now)
+            steps.append(await log.figures.trimmed - before)
+            if !care.hasMore { break }
+        }
+        #expect(steps.reduce(0, +) == 3499)
+        #expect(steps.allSatisfy { $0 <= 1000 })
+        #expect(await log.stored() == LogSample.entries(3500...3500))
+    }
+
+    @Test func `what was taken away is given back to the disk`() async throws {
+        let log = try await bench.open(RoomRetention(count: 10))
+        _ = await log.carryOut([.open(room), LogSample.append(1...9000, size: 1500)])
+        await log.close()
+        let again = try await bench.open(RoomRetention(count: 10))
+        let before = await again.figures.fileBytes
+        for second: Int64 in 0..<60 { _ = await again.tendAll(now: LogSample.now + second * 1000) }
+        await again.close()
+        let size = try #require(try FileManager.default.attributesOfItem(atPath: bench.file)[.size] as? Int64)
+        #expect(before > 9000 * 1500)
+        #expect(size < before / 2)
+    }
+
+    @Test func `a device is forgotten when all it issued is too old to be taken`() async throws {
+        let log = try await bench.open(RoomRetention(devices: day))
+        let (silent, busy) = (LogSample.device(1), LogSample.device(2))
+        _ = await log.carryOut([.open(room), .append(room, batch: 1, [.entry(LogSample.entry(1)), .entry(LogSample.entry(2, device: 2))])])
+        let later = LogSample.now + 80 * day
+        _ = await log.carryOut([.append(room, batch: 2, [.entry(LogSample.entry(3, device: 2, at: later))])])
+        _ = await log.tendAll(now: LogSample.now + 90 * day + 3_600_000)
+        #expect(await log.figures.forgotten == 0, "the protocol's window is the least, and a clock may be an hour ahead")
+        _ = await log.tendAll(now: LogSample.now + 90 * day + 3_700_000)
+        #expect(await log.figures.forgotten == 1)
+        #expect(await log.carryOut([.recall(room, silent)]) == [.recalled(room, silent, nil)])
+        let mark = DeviceMark(high: 3, id: LogSample.id(3), user: LogSample.bob, at: later)
+        #expect(await log.carryOut([.recall(room, busy)]) == [.recalled(room, busy, mark)])
+        // Its entries stay, and it may come back; what it said before is then not found under its numbers.
+        #expect(await log.carryOut([.append(room, batch: 3, [.entry(LogSample.entry(4, cseq: 1))])]) == [.appended(room, batch: 3)])
+        #expect(await log.carryOut([.find(1, room, silent, cseq: 1)]) == [.found(1, LogSample.entry(4, cseq: 1))])
+        #expect(await log.stored().map(\.seq) == [1, 2, 3, 4])
+    }
+}

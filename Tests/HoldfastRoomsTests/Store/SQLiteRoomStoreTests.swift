@@ -1,0 +1,113 @@
+import Foundation
+import GRDB
+import HoldfastRooms
+import RoomCore
+import Testing
+
+/// What only a store in a file does.
+struct SQLiteRoomStoreTests {
+    let room = StoreSample.room
+
+    @Test func `what was committed is there when the store is opened again`() async throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var device: DeviceID?
+        do {
+            let store = try SQLiteRoomStore(path: path)
+            device = try await store.device()
+            try await store.commit([.queue(StoreSample.row(1)), .append(room, epoch: 9, StoreSample.entries(1...3)), .read(room, upTo: 2)])
+        }
+        let store = try SQLiteRoomStore(path: path)
+        #expect(try await store.device() == device)
+        #expect(
+            try await store.room(room)
+                == StoredRoom(cursor: LogPosition(epoch: 9, seq: 3), next: 2, outbox: [StoreSample.row(1)], read: 2))
+        #expect(try await store.entries(room, before: nil, limit: 9) == StoreSample.entries(1...3))
+    }
+
+    @Test func `a store belongs to one holder at a time`() async throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let store = try SQLiteRoomStore(path: path)
+        #expect(throws: RoomStoreError.inUse(path)) { try SQLiteRoomStore(path: path) }
+        _ = try await store.device()
+    }
+
+    @Test func `a closed store refuses, and can be opened again`() async throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let store = try SQLiteRoomStore(path: path)
+        try store.close()
+        await #expect(throws: RoomStoreError.closed) { try await store.commit([.read(room, upTo: 1)]) }
+        _ = try SQLiteRoomStore(path: path)
+    }
+
+    @Test func `every commit waits for the disk`() async throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let store = try SQLiteRoomStore(path: path)
+        #expect(try await store.durability() == ["wal", "2"])
+    }
+
+    @Test func `a file that is none of SQLite is damaged, and is left as it is`() throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let bytes = Data(repeating: 0x41, count: 9000)
+        try bytes.write(to: URL(fileURLWithPath: path + "/rooms.sqlite"))
+        do throws(RoomStoreError) {
+            _ = try SQLiteRoomStore(path: path)
+            Issue.record("it was opened")
+        } catch {
+            guard case .corrupt = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + "/rooms.sqlite")) == bytes)
+    }
+
+    @Test func `a store of another program is left alone`() throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try edit(path, "CREATE TABLE theirs (a)")
+        #expect(throws: RoomStoreError.corrupt("it is not a store of rooms")) { try SQLiteRoomStore(path: path) }
+    }
+
+    @Test func `a store of a newer version is left alone`() throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        _ = try SQLiteRoomStore(path: path)
+        try edit(path, "PRAGMA user_version = 7")
+        #expect(throws: RoomStoreError.newer(7)) { try SQLiteRoomStore(path: path) }
+    }
+
+    @Test func `a damaged page is told when it is read`() async throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do { _ = try SQLiteRoomStore(path: path) }
+        try edit(path, "INSERT INTO rooms VALUES (1, 'abc', 9, 1, 1, 1, 0); INSERT INTO entries VALUES (\(1 << 40 | 1), 1, x'FF')")
+        let store = try SQLiteRoomStore(path: path)
+        await #expect(throws: RoomStoreError.corrupt("an entry at \(1 << 40 | 1)")) { try await store.entries(room, before: nil, limit: 9) }
+    }
+
+    @Test func `what fails in the middle of a transaction leaves nothing, and the next one is taken`() async throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do { _ = try SQLiteRoomStore(path: path) }
+        try edit(path, "CREATE TRIGGER refusing BEFORE INSERT ON outbox WHEN NEW.cseq = 2 BEGIN SELECT RAISE(ROLLBACK, 'refused'); END")
+        let store = try SQLiteRoomStore(path: path)
+        await #expect(throws: RoomStoreError.self) {
+            try await store.commit([.queue(StoreSample.row(1)), .queue(StoreSample.row(2)), .read(room, upTo: 3)])
+        }
+        #expect(try await store.room(room) == StoredRoom())
+        try await store.commit([.queue(StoreSample.row(1))])
+        #expect(try await store.room(room).next == 2)
+    }
+
+    /// Does to a store that is closed what the store would not.
+    private func edit(_ path: String, _ sql: String) throws {
+        try DatabaseQueue(path: path + "/rooms.sqlite").write { try $0.execute(sql: sql) }
+    }
+}
