@@ -1,0 +1,93 @@
+import MachineCore
+
+extension HubMachine {
+    /// Who is present in a room at this node: its segment, which nobody else writes.
+    struct Attendance: Sendable {
+        private var present: [DeviceID: PresentMember] = [:]
+        /// Counts what was told.
+        private(set) var version: Int64 = 0
+        /// The version that this node itself has heard, as its members have.
+        var heard: Int64 = 0
+        private var changed: Set<DeviceID> = []
+        private var gone: Set<String> = []
+        /// Whether the next telling must hold everything: there are too many changes, or more members than are told.
+        private var mustBeFull = false
+        /// Whether something is to be told.
+        private(set) var hasNews = false
+        /// When it was told last.
+        var told: Moment?
+
+        var isEmpty: Bool { present.isEmpty }
+        var count: Int { present.count }
+
+        func contains(_ device: DeviceID) -> Bool { present[device] != nil }
+
+        mutating func show(_ device: DeviceID, _ member: PresentMember, limit: Int64) {
+            guard present[device] != member else { return }
+            present[device] = member
+            hasNews = true
+            gone.remove(member.connection)
+            if !mustBeFull { changed.insert(device) }
+            bound(limit)
+        }
+
+        /// How one that is present wants to be seen.
+        mutating func set(_ presence: Presence, of device: DeviceID, limit: Int64) {
+            guard var member = present[device] else { return }
+            member.presence = presence
+            show(device, member, limit: limit)
+        }
+
+        mutating func hide(_ device: DeviceID, limit: Int64) {
+            guard let member = present.removeValue(forKey: device) else { return }
+            hasNews = true
+            changed.remove(device)
+            if !mustBeFull { gone.insert(member.connection) }
+            bound(limit)
+        }
+
+        private mutating func bound(_ limit: Int64) {
+            guard !mustBeFull, Int64(present.count) > limit || Int64(changed.count + gone.count) > limit else { return }
+            (mustBeFull, changed, gone) = (true, [], [])
+        }
+
+        /// What is to be told now, under the next version.
+        mutating func news(of room: RoomName, node: String, incarnation: UInt64, limit: Int64) -> HubFrame.RoomMembers {
+            version += 1
+            var news = segment(of: room, node: node, incarnation: incarnation, version: version, limit: limit)
+            if !mustBeFull, version > 1 {
+                news.isFull = false
+                news.members = changed.compactMap { present[$0] }.sorted { $0.connection < $1.connection }
+                news.gone = gone.sorted()
+            }
+            // While there are more than are told, each telling is of the count only.
+            (changed, gone, hasNews, mustBeFull) = ([], [], false, Int64(present.count) > limit)
+            return news
+        }
+
+        /// All that is present: beyond the limit only how many.
+        func segment(of room: RoomName, node: String, incarnation: UInt64, version: Int64, limit: Int64) -> HubFrame.RoomMembers {
+            HubFrame.RoomMembers(
+                room: room, node: node, incarnation: incarnation, version: version, isFull: true, total: Int64(present.count),
+                members: Int64(present.count) > limit ? [] : present.values.sorted { $0.connection < $1.connection }, gone: [])
+        }
+    }
+}
+
+extension HubFrame.RoomMembers {
+    /// Takes in what a node has told after this; false if something is missing between, or it is nothing new.
+    mutating func take(_ news: HubFrame.RoomMembers) -> Bool {
+        if news.isFull {
+            guard news.incarnation != incarnation || news.version > version else { return false }
+            self = news
+            return true
+        }
+        guard news.incarnation == incarnation, news.version == version &+ 1 else { return false }
+        let touched = Set(news.members.map(\.connection)).union(news.gone)
+        members.removeAll { touched.contains($0.connection) }
+        members += news.members
+        members.sort { $0.connection < $1.connection }
+        (version, total) = (news.version, news.total)
+        return true
+    }
+}

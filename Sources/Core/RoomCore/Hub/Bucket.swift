@@ -1,0 +1,51 @@
+extension HubMachine {
+    /// A token bucket: what was taken flows back with time.
+    struct Bucket: Hashable, Sendable {
+        /// When all that was taken will have flown back, in nanoseconds.
+        private(set) var full: Int64 = 0
+
+        /// How many milliseconds to wait before so much may be taken; 0: now.
+        ///
+        /// A full bucket gives even what is more than its burst.
+        func wait(for cost: Int64, _ rate: HubPolicy.Rate, at now: Int64) -> Int64 {
+            let debt = full - now
+            guard debt > 0 else { return 0 }
+            let excess = debt + rate.time(for: cost) - rate.time(for: rate.burst)
+            return excess > 0 ? excess / 1_000_000 + 1 : 0
+        }
+
+        mutating func take(_ cost: Int64, _ rate: HubPolicy.Rate, at now: Int64) {
+            full = max(full, now) &+ rate.time(for: cost)
+        }
+    }
+
+    /// The buckets of an ``HubPolicy/Allowance``.
+    struct Meter: Hashable, Sendable {
+        var messages = Bucket()
+        var bytes = Bucket()
+        var joins = Bucket()
+
+        func wait(forMessageOf size: Int64, _ allowance: HubPolicy.Allowance, at now: Int64) -> Int64 {
+            max(messages.wait(for: 1, allowance.messages, at: now), bytes.wait(for: size, allowance.bytes, at: now))
+        }
+
+        mutating func take(messageOf size: Int64, _ allowance: HubPolicy.Allowance, at now: Int64) {
+            messages.take(1, allowance.messages, at: now)
+            bytes.take(size, allowance.bytes, at: now)
+        }
+
+        /// When nothing of what was taken is missing any more, in nanoseconds.
+        var full: Int64 { max(messages.full, bytes.full, joins.full) }
+    }
+
+    /// What one user or one address does.
+    struct Party: Hashable, Sendable {
+        var connections = 0
+        var meter = Meter()
+    }
+}
+
+extension HubPolicy.Rate {
+    /// How long so many take, in nanoseconds.
+    func time(for count: Int64) -> Int64 { min(max(count, 0), 1 << 32) * 1_000_000_000 / max(perSecond, 1) }
+}

@@ -1,0 +1,205 @@
+import MachineCore
+
+// "Opening": who is there, and until when.
+extension HubMachine {
+    mutating func open(_ id: ConnectionID, from address: String, at now: Moment, into effects: inout [HubEffect]) {
+        guard visits[id] == nil else { return }
+        visits[id] = Visit(address: address)
+        addresses[address, default: Party()].connections += 1
+        alarms.cancel(.forgetAddress(address))
+        if isStopping {
+            end(id, Refusal(.stopping, retry: .reconnect, "the hub is stopping"), at: now, into: &effects)
+        } else if addresses[address]?.connections ?? 0 > policy.address.connections {
+            end(id, Refusal(.count, "too many connections of this address"), at: now, into: &effects)
+        } else {
+            alarms.set(.hello(id), at: now + policy.helloWithin)
+        }
+    }
+
+    mutating func receive(_ frame: ClientFrame, bytes: Int, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+        let time = Self.nanoseconds(now)
+        guard let wait = visits[id]?.frames.wait(for: 1, policy.frames, at: time) else { return }
+        guard wait == 0 else {
+            return end(id, Refusal(.rate, retry: .after(wait), "far too many frames"), code: 4003, at: now, into: &effects)
+        }
+        visits[id]?.frames.take(1, policy.frames, at: time)
+        guard Int64(bytes) <= policy.limits.frame else {
+            return end(id, Refusal(.malformed, "the frame is too long"), at: now, into: &effects)
+        }
+        let (isGreeted, isKnown) = (visits[id]?.hello != nil, visits[id]?.identity != nil)
+        switch frame {
+        case .hello(let hello) where !isGreeted: greet(id, hello, at: now, into: &effects)
+        case .hello: end(id, Refusal(.order, "a second hello"), at: now, into: &effects)
+        case _ where !isGreeted: end(id, Refusal(.order, "the first frame is not hello"), at: now, into: &effects)
+        case _ where !isKnown: hold(frame, bytes: bytes, of: id, at: now, into: &effects)
+        default: act(on: frame, bytes: bytes, from: id, at: now, into: &effects)
+        }
+    }
+
+    private mutating func greet(_ id: ConnectionID, _ hello: ClientFrame.Hello, at now: Moment, into effects: inout [HubEffect]) {
+        guard hello.versions.contains(RoomsLimits.version) else {
+            return end(id, Refusal(.version, versions: [RoomsLimits.version], "no common version"), at: now, into: &effects)
+        }
+        visits[id]?.hello = hello
+        effects.append(.authenticate(id, token: hello.token))
+    }
+
+    /// Keeps what comes before it is known who speaks.
+    private mutating func hold(_ frame: ClientFrame, bytes: Int, of id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+        guard let visit = visits[id], visit.held.count < policy.heldFrames, bytes <= policy.heldBytes - visit.heldBytes else {
+            return end(id, Refusal(.rate, retry: .after(1000), "too much before the welcome"), code: 4003, at: now, into: &effects)
+        }
+        visits[id]?.held.append((frame, bytes))
+        visits[id]?.heldBytes += max(bytes, 0)
+    }
+
+    private mutating func act(on frame: ClientFrame, bytes: Int, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+        switch frame {
+        case .hello: break
+        case .auth(let token): renew(id, token: token, into: &effects)
+        case .join(let join): self.join(join, from: id, at: now, into: &effects)
+        case .leave(let room):
+            detach(id, from: room, isLost: false, at: now, into: &effects)
+        case .publish(let room, let publication):
+            publish(publication, bytes: Int64(max(bytes, 0)), in: room, from: id, at: now, into: &effects)
+        case .read(let room, let seq): read(room, upTo: seq, from: id, into: &effects)
+        case .history(let question): history(question, from: id, into: &effects)
+        case .presence(let room, let presence): set(presence, in: room, from: id, at: now, into: &effects)
+        case .members(let room): tellMembers(of: room, to: id, into: &effects)
+        case .typing(let room, let isTyping): type(isTyping, in: room, from: id, at: now, into: &effects)
+        case .signal(let room, let signal): self.signal(signal, in: room, from: id, at: now, into: &effects)
+        case .ping(let number):
+            if visits[id]?.isCongested == false { effects.append(.send(.pong(number, now: clock(at: now)), to: id)) }
+        }
+    }
+
+    // MARK: Identity
+
+    mutating func identify(_ id: ConnectionID, as identity: Identity, at now: Moment, into effects: inout [HubEffect]) {
+        guard let visit = visits[id], let hello = visit.hello else { return }
+        if let expires = identity.expires, expires <= clock(at: now) {
+            return decline(id, Refusal(.expired, retry: .reconnect, "the token has ended"), at: now, into: &effects)
+        }
+        if let known = visit.identity {
+            guard visit.isRenewing else { return }
+            visits[id]?.isRenewing = false
+            guard known.user == identity.user else {
+                return end(id, Refusal(.token, "the token is another user's"), at: now, into: &effects)
+            }
+            visits[id]?.identity = identity
+            setExpiry(of: id, at: now)
+            effects.append(.send(.renewed(expires: identity.expires ?? 0), to: id))
+            return review(id, at: now, into: &effects)
+        }
+        let user = identity.user
+        if let device = devices[hello.device] {
+            guard device.user == user else {
+                return end(id, Refusal(.device, "the device is another user's"), at: now, into: &effects)
+            }
+            if let older = device.connection { close(older, code: 4000, "a newer connection of this device", at: now, into: &effects) }
+        }
+        guard users[user]?.connections ?? 0 < policy.user.connections else {
+            return end(id, Refusal(.count, "too many connections of this user"), at: now, into: &effects)
+        }
+        users[user, default: Party()].connections += 1
+        alarms.cancel(.forgetUser(user))
+        let name = devices[hello.device]?.name ?? Hexadecimal.digits(chance.next())
+        devices[hello.device, default: Presentee(user: user, connection: id, name: name)].connection = id
+        let held = visit.held
+        visits[id]?.identity = identity
+        visits[id]?.name = name
+        visits[id]?.held = []
+        alarms.cancel(.hello(id))
+        setExpiry(of: id, at: now)
+        let welcome = HubFrame.Welcome(
+            version: RoomsLimits.version, connection: name, user: user, now: clock(at: now), expires: identity.expires ?? 0,
+            window: RoomsLimits.window, limits: policy.limits)
+        effects.append(.send(.welcome(welcome), to: id))
+        for join in hello.joins where visits[id] != nil { self.join(join, from: id, at: now, into: &effects) }
+        visits[id]?.hello?.joins = []
+        visits[id]?.hello?.token = nil
+        for (frame, bytes) in held where visits[id] != nil { act(on: frame, bytes: bytes, from: id, at: now, into: &effects) }
+    }
+
+    mutating func decline(_ id: ConnectionID, _ refusal: Refusal, at now: Moment, into effects: inout [HubEffect]) {
+        guard let visit = visits[id], visit.hello != nil else { return }
+        guard visit.identity != nil else { return end(id, refusal, at: now, into: &effects) }
+        // The token that was taken before still holds until it ends.
+        guard visit.isRenewing else { return }
+        visits[id]?.isRenewing = false
+        say(refusal, to: id, into: &effects)
+    }
+
+    private mutating func renew(_ id: ConnectionID, token: String, into effects: inout [HubEffect]) {
+        guard visits[id]?.isRenewing == false else {
+            return say(Refusal(.rate, retry: .after(1000), "a token is being looked at"), to: id, into: &effects)
+        }
+        visits[id]?.isRenewing = true
+        effects.append(.authenticate(id, token: token))
+    }
+
+    mutating func setExpiry(of id: ConnectionID, at now: Moment) {
+        guard let identity = visits[id]?.identity, let expires = identity.expires else { return alarms.cancel(.expiry(id)) }
+        let left = min(max(expires, 0), RoomsLimits.number) - clock(at: now)
+        alarms.set(.expiry(id), at: now + .milliseconds(max(left, 0)))
+    }
+
+    mutating func expire(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+        end(id, Refusal(.expired, retry: .reconnect, "the token has ended"), at: now, into: &effects)
+    }
+
+    // MARK: Ending
+
+    /// Says why, and closes with the code that goes with it.
+    mutating func end(_ id: ConnectionID, _ refusal: Refusal, code: UInt16? = nil, at now: Moment, into effects: inout [HubEffect]) {
+        guard visits[id] != nil else { return }
+        say(refusal, to: id, into: &effects)
+        let closing: UInt16 =
+            switch refusal.code {
+            case .malformed, .order: 4100
+            case .version: 4106
+            case .token: 4101
+            case .device: 4102
+            case .expired: 4001
+            case .count, .rate: 4003
+            case .stopping: 4004
+            default: 4001
+            }
+        close(id, code: code ?? closing, refusal.text, at: now, into: &effects)
+    }
+
+    mutating func close(_ id: ConnectionID, code: UInt16, _ reason: String, at now: Moment, into effects: inout [HubEffect]) {
+        guard visits[id] != nil else { return }
+        effects.append(.close(id, code: code, reason: reason))
+        drop(id, at: now, into: &effects)
+    }
+
+    /// Forgets a connection; its device stays present for a while where it was.
+    mutating func drop(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+        guard let visit = visits[id] else { return }
+        for room in visit.rooms.sorted() { detach(id, from: room, isLost: true, at: now, into: &effects) }
+        visits[id] = nil
+        for alarm in [Alarm.hello(id), .expiry(id), .slow(id)] { alarms.cancel(alarm) }
+        if let time = Self.leave(&addresses[visit.address], at: now) { alarms.set(.forgetAddress(visit.address), at: now + time) }
+        guard let user = visit.identity?.user, let device = visit.hello?.device else { return }
+        if let time = Self.leave(&users[user], at: now) { alarms.set(.forgetUser(user), at: now + time) }
+        guard let presentee = devices[device], presentee.connection == id else { return }
+        if presentee.lingering.isEmpty {
+            devices[device] = nil
+        } else {
+            devices[device]?.connection = nil
+            alarms.set(.grace(device), at: now + policy.grace)
+        }
+    }
+
+    /// For how long a user or an address without connections is remembered; nil: it has some, or nothing need be remembered.
+    ///
+    /// Until what it took has flown back: coming again gives nothing more.
+    private static func leave(_ party: inout Party?, at now: Moment) -> Duration? {
+        party?.connections -= 1
+        guard let left = party, left.connections <= 0 else { return nil }
+        let time = left.meter.full - nanoseconds(now)
+        if time <= 0 { party = nil }
+        return time > 0 ? .nanoseconds(time) : nil
+    }
+}

@@ -1,0 +1,41 @@
+// "History backwards".
+extension HubMachine {
+    mutating func history(_ question: ClientFrame.History, from id: ConnectionID, into effects: inout [HubEffect]) {
+        let (name, reference) = (question.room, question.reference)
+        func refuse(_ code: Refusal.Code, _ retry: Refusal.Retry, _ text: String) {
+            say(Refusal(code, retry: retry, room: name, reference: reference, text), to: id, into: &effects)
+        }
+        guard let visit = visits[id], let member = rooms[name]?.members[id], let head = rooms[name]?.head, let base = rooms[name]?.base
+        else {
+            return refuse(.notJoined, .now, "not joined")
+        }
+        guard member.rights.contains(.read) else { return refuse(.rights, .never, "no right to read") }
+        guard member.hasState, rooms[name]?.phase == .open else { return refuse(.storage, .after(1000), "the room is being opened") }
+        guard !visit.isCongested, visit.questions < policy.fetches else { return refuse(.rate, .after(1000), "too many questions at once") }
+        let before = min(question.before, head + 1)
+        let limit = min(max(question.limit, 1), policy.limits.page)
+        let number = nextNumber()
+        let asked = Question(
+            room: name, connection: id, generation: rooms[name]?.generation ?? 0, purpose: .history(reference: reference, before: before))
+        guard before > base else { return tellPage(reference, before: before, asked, [], base: base, to: id, into: &effects) }
+        questions[number] = asked
+        visits[id]?.questions += 1
+        effects.append(.log(.fetchBefore(number, name, seq: before, limit: limit, bytes: policy.pageBytes)))
+    }
+
+    mutating func tellPage(
+        _ reference: Int64, before: Int64, _ question: Question, _ entries: [Entry], base: Int64, to id: ConnectionID,
+        into effects: inout [HubEffect]
+    ) {
+        let name = question.room
+        guard let member = rooms[name]?.members[id], member.rights.contains(.read), let epoch = rooms[name]?.epoch else { return }
+        let isWhole = entries.isContiguous && (entries.last.map { $0.seq == before - 1 } ?? (base >= before))
+        guard rooms[name]?.phase == .open, rooms[name]?.generation == question.generation, isWhole else {
+            var refusal = cannotRead(name)
+            refusal.reference = reference
+            return say(refusal, to: id, into: &effects)
+        }
+        rooms[name]?.raiseBase(to: base)
+        effects.append(.send(.page(.init(reference: reference, room: name, epoch: epoch, items: entries, base: base)), to: id))
+    }
+}

@@ -1,0 +1,109 @@
+import MachineCore
+
+// "Joining and resuming".
+extension HubMachine {
+    mutating func join(_ join: ClientFrame.Join, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+        let name = join.room
+        guard let identity = visits[id]?.identity, let device = visits[id]?.hello?.device, let address = visits[id]?.address else { return }
+        if isStopping { return say(Refusal(.stopping, retry: .reconnect, room: name, "the hub is stopping"), to: id, into: &effects) }
+        let wait = admitJoin(of: id, identity.user, from: address, at: now)
+        guard wait == 0 else { return say(Refusal(.rate, retry: .after(wait), room: name, "too many joins"), to: id, into: &effects) }
+        let rights = identity.rights(in: name)
+        guard !rights.isEmpty else { return say(Refusal(.rights, room: name, "no rights in this room"), to: id, into: &effects) }
+        if rooms[name]?.members[id] != nil {
+            rooms[name]?.live.remove(id)
+            rooms[name]?.members[id]?.join = join
+            rooms[name]?.members[id]?.rights = rights
+            rooms[name]?.members[id]?.phase = .asking
+            return pursue(id, in: name, at: now, into: &effects)
+        }
+        guard Int64(visits[id]?.rooms.count ?? 0) < policy.limits.rooms, rooms[name] != nil || rooms.count < policy.openRooms else {
+            return say(Refusal(.count, room: name, "too many rooms"), to: id, into: &effects)
+        }
+        ensure(name, into: &effects)
+        if let author = rooms[name]?.authors[device], author.user != identity.user {
+            return end(id, Refusal(.device, room: name, "the device is another user's"), at: now, into: &effects)
+        }
+        alarms.cancel(.release(name))
+        rooms[name]?.members[id] = Member(device: device, user: identity.user, rights: rights, join: join)
+        rooms[name]?.authors[device, default: Author(user: identity.user)].connection = id
+        rooms[name]?.authors[device]?.asked = nil
+        visits[id]?.rooms.insert(name)
+        counts.members += 1
+        pursue(id, in: name, at: now, into: &effects)
+    }
+
+    /// How long to wait before another join, in milliseconds; 0: it is admitted.
+    private mutating func admitJoin(of id: ConnectionID, _ user: UserName, from address: String, at now: Moment) -> Int64 {
+        let time = Self.nanoseconds(now)
+        let wait = max(
+            visits[id]?.meter.joins.wait(for: 1, policy.connection.joins, at: time) ?? 0,
+            users[user]?.meter.joins.wait(for: 1, policy.user.joins, at: time) ?? 0,
+            addresses[address]?.meter.joins.wait(for: 1, policy.address.joins, at: time) ?? 0)
+        guard wait == 0 else { return wait }
+        visits[id]?.meter.joins.take(1, policy.connection.joins, at: time)
+        users[user]?.meter.joins.take(1, policy.user.joins, at: time)
+        addresses[address]?.meter.joins.take(1, policy.address.joins, at: time)
+        return 0
+    }
+
+    /// Has a room opened if nobody was there before.
+    mutating func ensure(_ name: RoomName, into effects: inout [HubEffect]) {
+        guard rooms[name] == nil else { return }
+        rooms[name] = Room()
+        effects.append(.log(.open(name)))
+    }
+
+    /// Goes on with a member's join as far as possible: the room must be open, the device's mark known, and its turn come.
+    mutating func pursue(_ id: ConnectionID, in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+        guard rooms[name]?.phase == .open, let member = rooms[name]?.members[id], member.phase == .asking else { return }
+        guard isMarkKnown(of: member.device, in: name, into: &effects) else { return }
+        guard visits[id]?.isCongested == false, visits[id]?.fetches ?? 0 < policy.fetches else {
+            if !member.isInLine { visits[id]?.line.append(name) }
+            rooms[name]?.members[id]?.isInLine = true
+            return
+        }
+        let answer = rooms[name]?.answer(to: member.join, rights: member.rights, page: policy.limits.page, bytes: policy.pageBytes)
+        switch answer {
+        case .items(let items, let isSnapshot): tellState(of: name, to: id, items, isSnapshot: isSnapshot, at: now, into: &effects)
+        case .fetchAfter(let seq, let limit):
+            let number = fetch(.resume(after: seq), for: id, in: name)
+            effects.append(.log(.fetchAfter(number, name, seq: seq, limit: limit, bytes: policy.pageBytes)))
+        case .fetchLast(let limit):
+            let number = fetch(.snapshot(limit: limit), for: id, in: name)
+            let head = rooms[name]?.head ?? 0
+            effects.append(.log(.fetchBefore(number, name, seq: head + 1, limit: limit, bytes: policy.pageBytes)))
+        case .lagging:
+            let after = Self.milliseconds(policy.lagRetry)
+            refuseJoin(id, Refusal(.lagging, retry: .after(after), room: name, "this hub lags"), at: now, into: &effects)
+        case nil: break
+        }
+    }
+
+    /// Whether a device's mark is known; if not, the log is asked.
+    mutating func isMarkKnown(of device: DeviceID, in name: RoomName, into effects: inout [HubEffect]) -> Bool {
+        guard let knowledge = rooms[name]?.authors[device]?.knowledge else { return false }
+        if knowledge == .unknown {
+            rooms[name]?.authors[device]?.knowledge = .asked
+            effects.append(.log(.recall(name, device)))
+        }
+        return knowledge == .known
+    }
+
+    private mutating func fetch(_ purpose: Question.Purpose, for id: ConnectionID, in name: RoomName) -> Int64 {
+        let number = nextNumber()
+        questions[number] = Question(room: name, connection: id, generation: rooms[name]?.generation ?? 0, purpose: purpose)
+        visits[id]?.fetches += 1
+        rooms[name]?.members[id]?.phase = .fetching(number)
+        return number
+    }
+
+    /// Goes on with the joins that wait in a connection's line.
+    mutating func advance(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+        while let name = visits[id]?.line.first, visits[id]?.isCongested == false, visits[id]?.fetches ?? 0 < policy.fetches {
+            visits[id]?.line.removeFirst()
+            rooms[name]?.members[id]?.isInLine = false
+            pursue(id, in: name, at: now, into: &effects)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import MachineCore
+
+extension HubMachine {
+    /// Refuses a join that was under way: the client is no longer in the room.
+    mutating func refuseJoin(_ id: ConnectionID, _ refusal: Refusal, at now: Moment, into effects: inout [HubEffect]) {
+        say(refusal, to: id, into: &effects)
+        if let room = refusal.room { detach(id, from: room, isLost: false, at: now, into: &effects) }
+    }
+
+    /// Takes a connection out of a room; one that was lost is still shown there for a while.
+    mutating func detach(_ id: ConnectionID, from name: RoomName, isLost: Bool, at now: Moment, into effects: inout [HubEffect]) {
+        guard let member = rooms[name]?.members.removeValue(forKey: id) else { return }
+        counts.members -= 1
+        visits[id]?.rooms.remove(name)
+        if member.isInLine { visits[id]?.line.removeAll { $0 == name } }
+        rooms[name]?.mute(id)
+        rooms[name]?.authors[member.device]?.connection = nil
+        if rooms[name]?.authors[member.device]?.isIdle == true { rooms[name]?.authors[member.device] = nil }
+        if rooms[name]?.attendance.contains(member.device) == true {
+            if isLost {
+                devices[member.device]?.lingering.insert(name)
+            } else {
+                hide(member.device, in: name, at: now, into: &effects)
+            }
+        }
+        watchIdle(name, at: now)
+    }
+
+    /// Has a room let go after a while, if nothing needs it.
+    mutating func watchIdle(_ name: RoomName, at now: Moment) {
+        if rooms[name]?.isIdle == true, !alarms.isSet(.release(name)) { alarms.set(.release(name), at: now + policy.releaseAfter) }
+    }
+
+    mutating func release(_ name: RoomName, into effects: inout [HubEffect]) {
+        guard let room = rooms[name], room.isIdle else { return }
+        forget(name)
+        effects.append(.log(.release(name)))
+    }
+
+    mutating func forget(_ name: RoomName) {
+        if rooms[name]?.isDown == true { counts.closedRooms -= 1 }
+        rooms[name] = nil
+        for alarm in [Alarm.release(name), .reopen(name), .presence(name)] { alarms.cancel(alarm) }
+    }
+
+    /// After a token was renewed: where rights are others now, they hold from the next state on.
+    mutating func review(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+        guard let visit = visits[id], let identity = visit.identity else { return }
+        for name in visit.rooms.sorted() {
+            let rights = identity.rights(in: name)
+            guard let member = rooms[name]?.members[id], member.rights != rights else { continue }
+            guard !rights.isEmpty else {
+                refuseJoin(id, Refusal(.rights, room: name, "no rights in this room any more"), at: now, into: &effects)
+                continue
+            }
+            rooms[name]?.members[id]?.rights = rights
+            rooms[name]?.mute(id)
+            if !rights.contains(.presence) { hide(member.device, in: name, at: now, into: &effects) }
+            guard member.hasState, member.phase == .live || member.phase == .behind else { continue }
+            rooms[name]?.members[id]?.phase = .behind
+            effects.append(.send(.lag(name, head: rooms[name]?.head ?? 0), to: id))
+        }
+    }
+}

@@ -1,0 +1,202 @@
+import MachineCore
+
+// What the log answers.
+extension HubMachine {
+    mutating func take(_ reply: LogReply, at now: Moment, into effects: inout [HubEffect]) {
+        switch reply {
+        case .opened(let name, let head): opened(name, head, at: now, into: &effects)
+        case .notOpened(let name): notOpened(name, at: now, into: &effects)
+        case .recalled(let name, let device, let mark): recalled(mark, of: device, in: name, at: now, into: &effects)
+        case .notRecalled(let name, let device): notRecalled(device, in: name, at: now, into: &effects)
+        case .appended(let name, let batch): appended(batch, to: name, at: now, into: &effects)
+        case .notAppended(let name, let batch): notAppended(batch, to: name, at: now, into: &effects)
+        case .fetched(let number, let entries, let base): fetched(number, entries, base: base, at: now, into: &effects)
+        case .notFetched(let number): notFetched(number, at: now, into: &effects)
+        case .found(let number, let entry): found(entry, for: number, at: now, into: &effects)
+        case .trimmed(let name, let base): rooms[name]?.raiseBase(to: base)
+        }
+    }
+
+    // MARK: Opening
+
+    private mutating func opened(_ name: RoomName, _ log: LogHead, at now: Moment, into effects: inout [HubEffect]) {
+        guard rooms[name]?.phase == .opening else { return }
+        if rooms[name]?.isDown == true { counts.closedRooms -= 1 }
+        let isOther = rooms[name]?.open(log) ?? false
+        let members = rooms[name]?.members.keys.sorted() ?? []
+        if isOther {
+            // Who waits for a state gets it without being told to ask.
+            let told = members.filter { rooms[name]?.members[$0]?.phase == .behind && visits[$0]?.isCongested == false }
+            counts.lagged += UInt64(told.count)
+            if !told.isEmpty { effects.append(.fanOut(.lag(name, head: log.head), to: told)) }
+            for id in members where visits[id]?.isCongested == true { rooms[name]?.members[id]?.isLagged = true }
+        }
+        for id in members {
+            // Marks that are no longer known are asked for now, before they are needed.
+            if let device = rooms[name]?.members[id]?.device { _ = isMarkKnown(of: device, in: name, into: &effects) }
+            pursue(id, in: name, at: now, into: &effects)
+        }
+        let requests = rooms[name]?.requests ?? []
+        rooms[name]?.requests = []
+        for waiting in requests {
+            publish(waiting.publication, of: waiting.device, by: waiting.user, in: name, for: waiting.request, at: now, into: &effects)
+        }
+        watchIdle(name, at: now)
+    }
+
+    private mutating func notOpened(_ name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+        guard rooms[name]?.phase == .opening else { return }
+        down(name, at: now)
+        let refusal = Refusal(.storage, retry: .after(retry(in: name)), room: name, "the room cannot be opened now")
+        let waiting = rooms[name]?.members.filter { $0.value.phase == .asking }.keys.sorted() ?? []
+        for id in waiting { refuseJoin(id, refusal, at: now, into: &effects) }
+        let requests = rooms[name]?.requests ?? []
+        rooms[name]?.requests = []
+        for waiting in requests {
+            counts.refused[refusal.code, default: 0] += 1
+            effects.append(.answer(waiting.request, .refused(refusal)))
+        }
+        // One that was never open leaves nothing behind.
+        if let room = rooms[name], room.isIdle, room.generation == 0 { forget(name) }
+    }
+
+    /// Closes a room for a while; each failure in a row doubles it.
+    private mutating func down(_ name: RoomName, at now: Moment) {
+        guard let room = rooms[name] else { return }
+        if !room.isDown { counts.closedRooms += 1 }
+        let failures = min(room.failures + 1, 20)
+        rooms[name]?.failures = failures
+        rooms[name]?.isDown = true
+        rooms[name]?.phase = .closed
+        if !isStopping { alarms.set(.reopen(name), at: now + pause(after: failures)) }
+    }
+
+    func pause(after failures: Int) -> Duration { min(policy.reopenAfter * (1 << max(failures - 1, 0)), policy.reopenAtMost) }
+
+    mutating func reopen(_ name: RoomName, into effects: inout [HubEffect]) {
+        guard rooms[name]?.phase == .closed else { return }
+        rooms[name]?.phase = .opening
+        effects.append(.log(.open(name)))
+    }
+
+    // MARK: Marks
+
+    private mutating func recalled(
+        _ mark: DeviceMark?, of device: DeviceID, in name: RoomName, at now: Moment, into effects: inout [HubEffect]
+    ) {
+        guard let author = rooms[name]?.authors[device], author.knowledge == .asked else { return }
+        rooms[name]?.authors[device]?.waiting = []
+        if let mark, mark.user != author.user {
+            rooms[name]?.authors[device]?.knowledge = .unknown
+            let refusal = Refusal(.device, room: name, "the device is another user's")
+            for waiting in author.waiting { effects.append(.answer(waiting.request, .refused(refusal))) }
+            if let id = author.connection { end(id, refusal, at: now, into: &effects) }
+            retireAuthor(device, in: name)
+            return watchIdle(name, at: now)
+        }
+        rooms[name]?.authors[device]?.learn(mark)
+        for waiting in author.waiting {
+            publish(waiting.publication, of: device, by: author.user, in: name, for: waiting.request, at: now, into: &effects)
+        }
+        if let id = author.connection { pursue(id, in: name, at: now, into: &effects) }
+        retireAuthor(device, in: name)
+        watchIdle(name, at: now)
+    }
+
+    private mutating func notRecalled(_ device: DeviceID, in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+        guard let author = rooms[name]?.authors[device], author.knowledge == .asked else { return }
+        rooms[name]?.authors[device]?.knowledge = .unknown
+        rooms[name]?.authors[device]?.waiting = []
+        let refusal = cannotRead(name)
+        for waiting in author.waiting { effects.append(.answer(waiting.request, .refused(refusal))) }
+        if let id = author.connection, rooms[name]?.members[id]?.phase == .asking { refuseJoin(id, refusal, at: now, into: &effects) }
+        retireAuthor(device, in: name)
+        watchIdle(name, at: now)
+    }
+
+    // MARK: Appends
+
+    /// Publications are on disk: their authors are told, and only then anybody else.
+    private mutating func appended(_ batch: Int64, to name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+        let number = nextNumber()
+        guard let settled = rooms[name]?.settle(batch, of: name, next: number, policy: policy) else { return }
+        let epoch = settled.epoch
+        for id in settled.connections { visits[id]?.pending -= 1 }
+        for (id, acks) in settled.acks {
+            counts.acked += UInt64(acks.count)
+            effects.append(.send(.acks(name, epoch: epoch, acks), to: id))
+        }
+        for (request, ack) in settled.answers {
+            counts.acked += 1
+            effects.append(.answer(request, .stored(epoch: epoch, ack)))
+        }
+        deliver(settled.entries, of: name, epoch: epoch, to: settled.live, into: &effects)
+        if let next = settled.next { effects.append(.log(next)) }
+        if settled.isIdle { watchIdle(name, at: now) }
+        if isStopping { closeIfSettled(at: now, into: &effects) }
+    }
+
+    /// Hands entries over to all who are live, as few frames as their bounds allow.
+    private mutating func deliver(
+        _ entries: [Entry], of name: RoomName, epoch: UInt64, to members: [ConnectionID], into effects: inout [HubEffect]
+    ) {
+        guard !members.isEmpty else { return }
+        counts.delivered += UInt64(entries.count) * UInt64(members.count)
+        var rest = entries[...]
+        while !rest.isEmpty {
+            let frame = Array(rest.prefix(Int(clamping: policy.limits.page))).withinBytes(policy.pageBytes)
+            effects.append(.fanOut(.entries(name, epoch: epoch, frame), to: members))
+            rest = rest.dropFirst(frame.count)
+        }
+    }
+
+    /// Nobody knows what is on disk: all that was pending is given up, and will be sent again once the room was read anew.
+    private mutating func notAppended(_ batch: Int64, to name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+        guard let dropped = rooms[name]?.sequencer.notAppended(batch: batch) else { return }
+        counts.failedAppends += 1
+        down(name, at: now)
+        let after = retry(in: name)
+        var told: Set<DeviceID> = []
+        for pending in dropped {
+            if let id = pending.connection { visits[id]?.pending -= 1 }
+            // The first of each device: the others follow it.
+            guard told.insert(pending.device).inserted, let author = rooms[name]?.authors[pending.device] else { continue }
+            rooms[name]?.authors[pending.device]?.knowledge = .unknown
+            rooms[name]?.authors[pending.device]?.taken = author.high
+            rooms[name]?.authors[pending.device]?.pending = []
+            let refusal = Refusal(.storage, retry: .after(after), room: name, cseq: pending.ack.cseq, "it cannot be stored now")
+            for (request, _) in author.pending { effects.append(.answer(request, .refused(refusal))) }
+            if let id = author.connection, rooms[name]?.members[id]?.hasState == true { say(refusal, to: id, into: &effects) }
+            retireAuthor(pending.device, in: name)
+        }
+        watchIdle(name, at: now)
+        if isStopping { closeIfSettled(at: now, into: &effects) }
+    }
+
+    // MARK: Duplicates
+
+    private mutating func found(_ entry: Entry?, for number: Int64, at now: Moment, into effects: inout [HubEffect]) {
+        guard let question = questions.removeValue(forKey: number) else { return }
+        let name = question.room
+        let isCurrent = rooms[name]?.generation == question.generation
+        switch question.purpose {
+        case .duplicate(let device, let cseq):
+            guard let id = question.connection else { return }
+            visits[id]?.questions -= 1
+            guard isCurrent, let room = rooms[name], room.members[id]?.hasState == true else { return }
+            let ack = duplicate(entry, of: room.authors[device], cseq)
+            effects.append(.send(.acks(name, epoch: room.epoch, [ack]), to: id))
+        case .repeated(let request, let device, let cseq):
+            guard isCurrent, let epoch = rooms[name]?.epoch else {
+                return effects.append(.answer(request, .refused(cannotRead(name))))
+            }
+            effects.append(.answer(request, .stored(epoch: epoch, duplicate(entry, of: rooms[name]?.authors[device], cseq))))
+        default: break
+        }
+    }
+
+    private func duplicate(_ entry: Entry?, of author: Author?, _ cseq: Int64) -> HubFrame.Ack {
+        let known = author?.high == cseq ? author?.highID : nil
+        return HubFrame.Ack(cseq: cseq, seq: entry?.seq ?? 0, at: entry?.at ?? 0, id: entry?.id ?? known, isDuplicate: true)
+    }
+}

@@ -1,0 +1,139 @@
+import MachineCore
+
+// "Presence": each node alone writes its segment of a room, and tells it whole or by what has changed.
+extension HubMachine {
+    /// After a state: a member who wants it is shown, and sees who is there, again whenever it has come to the head.
+    mutating func attend(_ id: ConnectionID, in name: RoomName, isComplete: Bool, at now: Moment, into effects: inout [HubEffect]) {
+        guard let member = rooms[name]?.members[id], let visit = visits[id] else { return }
+        guard member.isPresent else {
+            rooms[name]?.watchers.remove(id)
+            return hide(member.device, in: name, at: now, into: &effects)
+        }
+        if rooms[name]?.attendance.contains(member.device) == false {
+            let present = PresentMember(connection: visit.name, user: member.user, presence: Presence())
+            rooms[name]?.attendance.show(member.device, present, limit: policy.limits.members)
+        }
+        if isComplete, !visit.isCongested { tellSegments(of: name, to: id, into: &effects) }
+        gather(name, at: now, into: &effects)
+    }
+
+    mutating func set(_ presence: Presence, in name: RoomName, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+        guard let member = member(id, in: name, with: .presence, into: &effects), member.isPresent else { return }
+        guard presence.status.utf8.count <= RoomsLimits.typeLength, presence.meta?.count ?? 0 <= RoomsLimits.metaLength else {
+            return say(Refusal(.size, room: name, "the status or what goes with it is too long"), to: id, into: &effects)
+        }
+        rooms[name]?.attendance.set(presence, of: member.device, limit: policy.limits.members)
+        gather(name, at: now, into: &effects)
+    }
+
+    mutating func tellMembers(of name: RoomName, to id: ConnectionID, into effects: inout [HubEffect]) {
+        guard let member = member(id, in: name, with: .presence, into: &effects), member.isPresent else { return }
+        if visits[id]?.isCongested == false { tellSegments(of: name, to: id, into: &effects) }
+    }
+
+    /// Tells one member all that is known, under the versions that all have heard: what follows then follows these.
+    mutating func tellSegments(of name: RoomName, to id: ConnectionID, into effects: inout [HubEffect]) {
+        guard let room = rooms[name] else { return }
+        let own = room.attendance.segment(
+            of: name, node: node, incarnation: incarnation, version: room.attendance.heard, limit: policy.limits.members)
+        effects.append(.send(.members(own), to: id))
+        for node in room.neighbours.keys.sorted() {
+            if let segment = room.neighbours[node]?.segment { effects.append(.send(.members(segment), to: id)) }
+        }
+    }
+
+    mutating func hide(_ device: DeviceID, in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+        guard rooms[name]?.attendance.contains(device) == true else { return }
+        rooms[name]?.attendance.hide(device, limit: policy.limits.members)
+        devices[device]?.lingering.remove(name)
+        gather(name, at: now, into: &effects)
+    }
+
+    /// A device that was lost has not come back to these rooms.
+    mutating func endGrace(of device: DeviceID, at now: Moment, into effects: inout [HubEffect]) {
+        guard let presentee = devices[device] else { return }
+        devices[device]?.lingering = []
+        if presentee.connection == nil { devices[device] = nil }
+        for name in presentee.lingering.sorted() {
+            if let id = presentee.connection, rooms[name]?.members[id]?.isPresent == true { continue }
+            hide(device, in: name, at: now, into: &effects)
+            watchIdle(name, at: now)
+        }
+    }
+
+    // MARK: Telling
+
+    /// Has changes told: now if the last telling is long enough ago, otherwise then.
+    private mutating func gather(_ name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+        guard rooms[name]?.attendance.hasNews == true, !alarms.isSet(.presence(name)) else { return }
+        guard let told = rooms[name]?.attendance.told, told + policy.gatherPresence > now else {
+            return tellPresence(in: name, at: now, into: &effects)
+        }
+        alarms.set(.presence(name), at: told + policy.gatherPresence)
+    }
+
+    mutating func tellPresence(in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+        guard rooms[name]?.attendance.hasNews == true else { return }
+        rooms[name]?.attendance.told = now
+        let news = rooms[name]?.attendance.news(of: name, node: node, incarnation: incarnation, limit: policy.limits.members)
+        if let news { effects.append(.tell(.segment(news))) }
+        watchIdle(name, at: now)
+    }
+
+    // MARK: Hearing
+
+    mutating func hear(_ segment: HubFrame.RoomMembers, at now: Moment, into effects: inout [HubEffect]) {
+        let name = segment.room
+        guard segment.node != node else {
+            // A heartbeat of one's own is nothing new, and one's earlier life is over.
+            guard segment.incarnation == incarnation, let heard = rooms[name]?.attendance.heard, segment.version > heard else { return }
+            rooms[name]?.attendance.heard = segment.version
+            return watch(.members(segment), in: name, into: &effects)
+        }
+        let isNew = nodes[segment.node] == nil
+        guard !isNew || nodes.count < policy.nodes else { return }
+        nodes[segment.node] = now
+        if !alarms.isSet(.heartbeat) { alarms.set(.heartbeat, at: now + policy.heartbeat) }
+        guard rooms[name] != nil else { return }
+        // A node that has just come knows nothing of us.
+        if isNew { tellWhole(name, into: &effects) }
+        guard var neighbour = rooms[name]?.neighbours[segment.node] else {
+            guard segment.isFull else { return }
+            rooms[name]?.neighbours[segment.node] = Room.Neighbour(segment: segment, heard: now)
+            return watch(.members(segment), in: name, into: &effects)
+        }
+        neighbour.heard = now
+        let isNews = neighbour.segment.take(segment)
+        rooms[name]?.neighbours[segment.node] = neighbour
+        if isNews { watch(.members(segment), in: name, into: &effects) }
+    }
+
+    /// While there are other nodes: all segments are told, and those of silent nodes dropped.
+    mutating func beat(at now: Moment, into effects: inout [HubEffect]) {
+        for name in rooms.keys {
+            tellWhole(name, into: &effects)
+            guard let neighbours = rooms[name]?.neighbours, !neighbours.isEmpty else { continue }
+            for node in neighbours.keys.sorted() {
+                guard var last = neighbours[node], last.heard + policy.nodeTimeout <= now else { continue }
+                rooms[name]?.neighbours[node] = nil
+                (last.segment.isFull, last.segment.total, last.segment.members, last.segment.gone) = (true, 0, [], [])
+                last.segment.version &+= 1
+                watch(.members(last.segment), in: name, into: &effects)
+            }
+        }
+        nodes = nodes.filter { $0.value + policy.nodeTimeout > now }
+        if !nodes.isEmpty { alarms.set(.heartbeat, at: now + policy.heartbeat) }
+    }
+
+    private mutating func tellWhole(_ name: RoomName, into effects: inout [HubEffect]) {
+        guard let attendance = rooms[name]?.attendance, attendance.version > 0, !attendance.hasNews else { return }
+        let version = attendance.version
+        let segment = attendance.segment(of: name, node: node, incarnation: incarnation, version: version, limit: policy.limits.members)
+        effects.append(.tell(.segment(segment)))
+    }
+
+    private func watch(_ frame: HubFrame, in name: RoomName, into effects: inout [HubEffect]) {
+        guard let watchers = rooms[name]?.watchers, !watchers.isEmpty else { return }
+        effects.append(.fanOut(frame, to: watchers.ids))
+    }
+}

@@ -1,0 +1,173 @@
+import MachineCore
+
+// "Publishing".
+extension HubMachine {
+    /// What a client publishes.
+    mutating func publish(
+        _ publication: Publication, bytes: Int64, in name: RoomName, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]
+    ) {
+        guard let visit = visits[id], let identity = visit.identity, let device = visit.hello?.device else { return }
+        let cseq = publication.cseq
+        guard cseq > 0 else { return end(id, Refusal(.malformed, "numbers begin with 1"), at: now, into: &effects) }
+        func refuse(_ code: Refusal.Code, _ retry: Refusal.Retry, _ text: String) {
+            // It will be sent again from here by itself: what follows it is not to ask for that, too.
+            if retry != .never, rooms[name]?.authors[device]?.taken == cseq - 1 { rooms[name]?.authors[device]?.asked = now }
+            say(Refusal(code, retry: retry, room: name, cseq: cseq, text), to: id, into: &effects)
+        }
+        guard !isStopping else { return refuse(.stopping, .reconnect, "the hub is stopping") }
+        guard let standing = rooms[name]?.assess(cseq, of: device, from: id, at: now, patience: policy.patience) else {
+            return refuse(.notJoined, .now, "not joined")
+        }
+        guard standing.hasState else { return refuse(.early, .now, "wait for the room's state") }
+        guard standing.isOpen, standing.isMarkKnown || isMarkKnown(of: device, in: name, into: &effects) else {
+            return refuse(.storage, .after(retry(in: name)), "the room takes nothing now")
+        }
+        let wait = rateWait(bytes, visit, identity.user, at: now)
+        switch standing.place {
+        case .stillBeyond, nil: break
+        case .beyond(let expected):
+            counts.holes += 1
+            effects.append(.send(.hole(name, expected: expected), to: id))
+        case _ where wait > 0: return refuse(.rate, .after(wait), "too many messages or bytes")
+        case .pending: break
+        case .stored:
+            guard visit.questions < policy.questions else { return refuse(.rate, .after(1000), "too many questions at once") }
+            counts.duplicates += 1
+            visits[id]?.questions += 1
+            find(.duplicate(device, cseq: cseq), device, cseq, for: id, in: name, into: &effects)
+        case .next:
+            if let refusal = judge(publication, rights: standing.rights, at: now) {
+                return refuse(refusal.code, refusal.retry, refusal.text)
+            }
+            guard visit.pending < policy.limits.window, standing.unacked <= policy.limits.roomWindow,
+                standing.pending < policy.pendingRecords, standing.pendingBytes < policy.pendingBytes
+            else { return refuse(.rate, .after(200), "too many messages without an ack") }
+            visits[id]?.pending += 1
+            let isAdmin = standing.rights.contains(.admin)
+            take(publication, of: device, by: identity.user, isAdmin: isAdmin, in: name, from: id, at: now, into: &effects)
+        }
+        if wait == 0 { takeRate(bytes, of: id, identity.user, from: visit.address, at: now) }
+    }
+
+    /// What the server itself publishes.
+    mutating func publish(
+        _ publication: Publication, of device: DeviceID, by user: UserName, in name: RoomName, for request: ServerRequest, at now: Moment,
+        into effects: inout [HubEffect]
+    ) {
+        func refuse(_ refusal: Refusal) {
+            counts.refused[refusal.code, default: 0] += 1
+            effects.append(.answer(request, .refused(refusal)))
+        }
+        let cseq = publication.cseq
+        func refuse(_ code: Refusal.Code, _ retry: Refusal.Retry, _ text: String) {
+            refuse(Refusal(code, retry: retry, room: name, cseq: cseq, text))
+        }
+        guard !isStopping else { return refuse(.stopping, .reconnect, "the hub is stopping") }
+        guard cseq > 0 else { return refuse(.malformed, .never, "numbers begin with 1") }
+        guard rooms[name] != nil || rooms.count < policy.openRooms else { return refuse(.count, .after(1000), "too many rooms are open") }
+        ensure(name, into: &effects)
+        alarms.cancel(.release(name))
+        defer { watchIdle(name, at: now) }
+        switch rooms[name]?.phase {
+        case .open: break
+        case .opening where rooms[name]?.isDown == false:
+            guard rooms[name]?.requests.count ?? 0 < policy.requests else { return refuse(.rate, .after(1000), "too many wait already") }
+            rooms[name]?.requests.append((request, device, user, publication))
+            return
+        default: return refuse(.storage, .after(retry(in: name)), "the room takes nothing now")
+        }
+        if rooms[name]?.authors[device] == nil { rooms[name]?.authors[device] = Author(user: user) }
+        guard let author = rooms[name]?.authors[device], author.user == user else {
+            return refuse(.device, .never, "another user's device")
+        }
+        guard author.waiting.count + author.pending.count < policy.requests else {
+            return refuse(.rate, .after(1000), "too many wait already")
+        }
+        guard isMarkKnown(of: device, in: name, into: &effects) else {
+            rooms[name]?.authors[device]?.waiting.append(.init(request: request, publication: publication))
+            return
+        }
+        defer { retireAuthor(device, in: name) }
+        switch rooms[name]?.authors[device]?.place(of: cseq, at: now, patience: policy.patience) {
+        case .stored:
+            counts.duplicates += 1
+            find(.repeated(request, device, cseq: cseq), device, cseq, for: nil, in: name, into: &effects)
+        case .pending: rooms[name]?.authors[device]?.pending.append((request, cseq))
+        case .beyond, .stillBeyond, nil: refuse(.early, .now, "a number before it is missing")
+        case .next:
+            if let refusal = judge(publication, rights: .member, at: now) { return refuse(refusal.code, refusal.retry, refusal.text) }
+            guard hasSpace(in: name) else { return refuse(.rate, .after(200), "too many messages wait already") }
+            rooms[name]?.authors[device]?.pending.append((request, cseq))
+            take(publication, of: device, by: user, isAdmin: true, in: name, from: nil, at: now, into: &effects)
+        }
+    }
+
+    /// Why a publication can never be taken, if so.
+    ///
+    /// A void always can: it only burns its number.
+    private func judge(_ publication: Publication, rights: RoomRights, at now: Moment) -> Refusal? {
+        guard let content = publication.content else { return nil }
+        let lengths = 1...RoomsLimits.typeLength
+        guard rights.contains(.write) else { return Refusal(.rights, "no right to write") }
+        guard Int64(content.payload.bytes.count) <= policy.limits.body else { return Refusal(.size, "the payload is too long") }
+        guard lengths.contains(content.type.utf8.count), content.about.map({ lengths.contains($0.kind.utf8.count) }) ?? true else {
+            return Refusal(.size, "a type has 1 to \(RoomsLimits.typeLength) bytes")
+        }
+        let clock = clock(at: now)
+        guard publication.sent >= clock - RoomsLimits.window else { return Refusal(.tooOld, "issued too long ago") }
+        guard publication.sent <= clock + RoomsLimits.future else { return Refusal(.tooNew, "issued in the future") }
+        return nil
+    }
+
+    private func hasSpace(in name: RoomName) -> Bool {
+        rooms[name].map { $0.sequencer.count < policy.pendingRecords && $0.sequencer.bytes < policy.pendingBytes } ?? false
+    }
+
+    private mutating func take(
+        _ publication: Publication, of device: DeviceID, by user: UserName, isAdmin: Bool, in name: RoomName, from id: ConnectionID?,
+        at now: Moment, into effects: inout [HubEffect]
+    ) {
+        counts.published += 1
+        let (time, number) = (clock(at: now), nextNumber())
+        let append = rooms[name]?.take(
+            publication, of: device, by: user, isAdmin: isAdmin, at: time, from: id, into: name, batch: number)
+        if let append { effects.append(.log(append)) }
+    }
+
+    private mutating func find(
+        _ purpose: Question.Purpose, _ device: DeviceID, _ cseq: Int64, for id: ConnectionID?, in name: RoomName,
+        into effects: inout [HubEffect]
+    ) {
+        let number = nextNumber()
+        questions[number] = Question(room: name, connection: id, generation: rooms[name]?.generation ?? 0, purpose: purpose)
+        effects.append(.log(.find(number, name, device, cseq: cseq)))
+    }
+
+    /// Forgets a device that is neither here nor has anything under way.
+    mutating func retireAuthor(_ device: DeviceID, in name: RoomName) {
+        if rooms[name]?.authors[device]?.isIdle == true { rooms[name]?.authors[device] = nil }
+    }
+
+    /// When to try again in a room that takes nothing now, in milliseconds.
+    func retry(in name: RoomName) -> Int64 {
+        guard let room = rooms[name], room.isDown else { return 200 }
+        return Self.milliseconds(pause(after: room.failures)) + 100
+    }
+
+    // MARK: Rates
+
+    private func rateWait(_ bytes: Int64, _ visit: Visit, _ user: UserName, at now: Moment) -> Int64 {
+        let time = Self.nanoseconds(now)
+        return max(
+            visit.meter.wait(forMessageOf: bytes, policy.connection, at: time),
+            users[user]?.meter.wait(forMessageOf: bytes, policy.user, at: time) ?? 0,
+            addresses[visit.address]?.meter.wait(forMessageOf: bytes, policy.address, at: time) ?? 0)
+    }
+
+    private mutating func takeRate(_ bytes: Int64, of id: ConnectionID, _ user: UserName, from address: String, at now: Moment) {
+        let time = Self.nanoseconds(now)
+        visits[id]?.meter.take(messageOf: bytes, policy.connection, at: time)
+        users[user]?.meter.take(messageOf: bytes, policy.user, at: time)
+        addresses[address]?.meter.take(messageOf: bytes, policy.address, at: time)
+    }
+}

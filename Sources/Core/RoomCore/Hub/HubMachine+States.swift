@@ -1,0 +1,76 @@
+import MachineCore
+
+// "Joining and resuming": what answers a join.
+extension HubMachine {
+    mutating func tellState(
+        of name: RoomName, to id: ConnectionID, _ items: [Entry], isSnapshot: Bool, at now: Moment, into effects: inout [HubEffect]
+    ) {
+        let isCongested = visits[id]?.isCongested ?? true
+        let wasWatching = rooms[name]?.watchers.contains(id) ?? false
+        guard
+            let state = rooms[name]?.state(
+                of: name, for: id, items: items, isSnapshot: isSnapshot, isCongested: isCongested, reads: policy.limits.members)
+        else { return }
+        if isSnapshot { counts.snapshots += 1 } else { counts.resumes += 1 }
+        counts.delivered += UInt64(items.count)
+        effects.append(.send(.state(state), to: id))
+        attend(id, in: name, isComplete: !state.hasMore || !wasWatching, at: now, into: &effects)
+    }
+
+    /// The log was read for a join, or a page.
+    mutating func fetched(_ number: Int64, _ entries: [Entry], base: Int64, at now: Moment, into effects: inout [HubEffect]) {
+        guard let question = questions.removeValue(forKey: number), let id = question.connection else { return }
+        if case .history(let reference, let before) = question.purpose {
+            visits[id]?.questions -= 1
+            return tellPage(reference, before: before, question, entries, base: base, to: id, into: &effects)
+        }
+        visits[id]?.fetches -= 1
+        complete(question, number, entries, base: base, for: id, at: now, into: &effects)
+        advance(id, at: now, into: &effects)
+    }
+
+    private mutating func complete(
+        _ question: Question, _ number: Int64, _ entries: [Entry], base: Int64, for id: ConnectionID, at now: Moment,
+        into effects: inout [HubEffect]
+    ) {
+        let name = question.room
+        guard rooms[name]?.members[id]?.phase == .fetching(number) else { return }
+        rooms[name]?.members[id]?.phase = .asking
+        // Nothing is known any more of a log that was opened again since; nor is it told to one who lost the right.
+        guard rooms[name]?.phase == .open, rooms[name]?.generation == question.generation,
+            rooms[name]?.members[id]?.rights.contains(.read) == true
+        else { return pursue(id, in: name, at: now, into: &effects) }
+        rooms[name]?.raiseBase(to: base)
+        let (head, first) = (rooms[name]?.head ?? 0, rooms[name]?.base ?? 1)
+        switch question.purpose {
+        case .resume(let after) where entries.isContiguous && entries.first?.seq == after &+ 1:
+            let items = rooms[name]?.complete(entries, limit: policy.limits.page, bytes: policy.pageBytes) ?? []
+            tellState(of: name, to: id, items, isSnapshot: false, at: now, into: &effects)
+        case .resume(let after) where first - 1 > after:
+            // Retention has passed the cursor meanwhile: a snapshot then.
+            pursue(id, in: name, at: now, into: &effects)
+        case .snapshot(let limit) where entries.isContiguous && entries.isEmpty == (first > head):
+            let items = rooms[name]?.complete(entries, limit: .max, bytes: policy.pageBytes) ?? []
+            tellState(of: name, to: id, Array(items.suffix(Int(clamping: limit))), isSnapshot: true, at: now, into: &effects)
+        default: refuseJoin(id, cannotRead(name), at: now, into: &effects)
+        }
+    }
+
+    mutating func notFetched(_ number: Int64, at now: Moment, into effects: inout [HubEffect]) {
+        guard let question = questions.removeValue(forKey: number), let id = question.connection else { return }
+        if case .history(let reference, _) = question.purpose {
+            visits[id]?.questions -= 1
+            guard visits[id] != nil else { return }
+            var refusal = cannotRead(question.room)
+            refusal.reference = reference
+            return say(refusal, to: id, into: &effects)
+        }
+        visits[id]?.fetches -= 1
+        if rooms[question.room]?.members[id]?.phase == .fetching(number) {
+            refuseJoin(id, cannotRead(question.room), at: now, into: &effects)
+        }
+        advance(id, at: now, into: &effects)
+    }
+
+    func cannotRead(_ name: RoomName) -> Refusal { Refusal(.storage, retry: .after(1000), room: name, "the log cannot be read now") }
+}

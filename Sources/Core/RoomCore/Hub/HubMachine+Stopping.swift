@@ -1,0 +1,30 @@
+import MachineCore
+
+// "A hub that stops".
+extension HubMachine {
+    mutating func stop(at now: Moment, into effects: inout [HubEffect]) {
+        guard !isStopping else { return }
+        isStopping = true
+        for id in visits.keys {
+            guard visits[id]?.identity != nil else {
+                end(id, Refusal(.stopping, retry: .reconnect, "the hub is stopping"), at: now, into: &effects)
+                continue
+            }
+            let after = Int64.random(in: policy.stayAway, using: &chance)
+            effects.append(.send(.goaway(.init(after: after, drain: Self.milliseconds(policy.drain))), to: id))
+        }
+        alarms.set(.drain, at: now + policy.drain)
+        closeIfSettled(at: now, into: &effects)
+    }
+
+    /// Closes all connections, once nothing that was taken is pending.
+    mutating func closeIfSettled(at now: Moment, into effects: inout [HubEffect]) {
+        if rooms.allSatisfy(\.sequencer.isIdle) { closeAll(at: now, into: &effects) }
+    }
+
+    mutating func closeAll(at now: Moment, into effects: inout [HubEffect]) {
+        for id in visits.keys { close(id, code: 4004, "the hub stops", at: now, into: &effects) }
+        // Nothing is waited for any more: neither a resume, nor a room that could be written again.
+        alarms = Alarms()
+    }
+}

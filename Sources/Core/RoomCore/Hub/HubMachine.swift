@@ -1,0 +1,137 @@
+package import MachineCore
+
+/// The whole hub as rules: who is there, what is in which order, who is told.
+///
+/// It follows docs/rooms-protocol.md. One owner applies what happens and carries out the effects in order: what is said to one connection
+/// arrives in that order, and what is ordered of one room is done in that order. Nothing that a client sends grows without a bound of
+/// ``HubPolicy``. A publication in a room of many costs the same as in a room of few: its members are handed over as one array.
+package struct HubMachine: Machine {
+    package typealias Input = HubInput
+    package typealias Effect = HubEffect
+
+    let policy: HubPolicy
+    let node: String
+    let incarnation: UInt64
+    var chance: SplitMix64
+    /// The calendar's last reading, and when it came.
+    var calendar: (milliseconds: Int64, at: Moment) = (0, .start)
+    var visits = Table<ConnectionID, Visit>()
+    var devices: [DeviceID: Presentee] = [:]
+    var users: [UserName: Party] = [:]
+    var addresses: [String: Party] = [:]
+    var rooms = Table<RoomName, Room>()
+    var questions: [Int64: Question] = [:]
+    /// The last number given to a question or an append.
+    var counter: Int64 = 0
+    /// Other nodes, and when they were heard.
+    var nodes: [String: Moment] = [:]
+    var alarms = Alarms()
+    var isStopping = false
+    var counts = HubFigures()
+
+    /// A hub where nobody is.
+    ///
+    /// - Parameters:
+    ///   - node: The name of this process among those that make up the hub.
+    ///   - incarnation: Another number for each life of the process.
+    ///   - seed: For the names of connections, and the times to stay away.
+    package init(policy: HubPolicy = HubPolicy(), node: String = "hub", incarnation: UInt64, seed: UInt64) {
+        (self.policy, self.node, self.incarnation, chance) = (policy, node, incarnation, SplitMix64(seed: seed))
+    }
+
+    /// What the hub has counted.
+    package var figures: HubFigures {
+        var figures = counts
+        (figures.rooms, figures.connections) = (rooms.count, visits.count)
+        return figures
+    }
+
+    /// Whether it was told to stop, and nothing is left to be done.
+    package var hasStopped: Bool { isStopping && visits.isEmpty }
+
+    /// Whether it remembers nothing of anybody.
+    package var isEmpty: Bool {
+        visits.isEmpty && devices.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty && questions.isEmpty
+    }
+
+    package var deadline: Moment? { alarms.next }
+
+    package mutating func handle(_ input: HubInput, at now: Moment, into effects: inout [HubEffect]) {
+        wake(at: now, into: &effects)
+        switch input {
+        case .opened(let id, let address): open(id, from: address, at: now, into: &effects)
+        case .received(let id, let frame, let bytes): receive(frame, bytes: bytes, from: id, at: now, into: &effects)
+        case .malformed(let id, let text): end(id, Refusal(.malformed, text), at: now, into: &effects)
+        case .gone(let id): drop(id, at: now, into: &effects)
+        case .identified(let id, let identity): identify(id, as: identity, at: now, into: &effects)
+        case .unidentified(let id, let refusal): decline(id, refusal, at: now, into: &effects)
+        case .congested(let id): congest(id, at: now)
+        case .drained(let id): relieve(id, at: now, into: &effects)
+        case .log(let reply): take(reply, at: now, into: &effects)
+        case .heard(let message): hear(message, at: now, into: &effects)
+        case .publish(let request, let room, let device, let user, let publication):
+            publish(publication, of: device, by: user, in: room, for: request, at: now, into: &effects)
+        case .calendar(let milliseconds): adjust(to: milliseconds, at: now, into: &effects)
+        case .stop: stop(at: now, into: &effects)
+        }
+    }
+
+    package mutating func wake(at now: Moment, into effects: inout [HubEffect]) {
+        while let alarm = alarms.due(at: now) {
+            switch alarm {
+            case .hello(let id):
+                // Its link may be slow: another connection may do better.
+                end(id, Refusal(.order, retry: .reconnect, "no hello in time"), code: 4002, at: now, into: &effects)
+            case .expiry(let id): expire(id, at: now, into: &effects)
+            case .slow(let id): close(id, code: 4002, "too slow", at: now, into: &effects)
+            case .grace(let device): endGrace(of: device, at: now, into: &effects)
+            case .reopen(let room): reopen(room, into: &effects)
+            case .release(let room): release(room, into: &effects)
+            case .presence(let room): tellPresence(in: room, at: now, into: &effects)
+            case .heartbeat: beat(at: now, into: &effects)
+            case .forgetUser(let user): users[user] = nil
+            case .forgetAddress(let address): addresses[address] = nil
+            case .drain: closeAll(at: now, into: &effects)
+            }
+        }
+    }
+
+    // MARK: Time
+
+    /// What the calendar says now, in milliseconds since 1970 UTC.
+    func clock(at now: Moment) -> Int64 {
+        calendar.milliseconds + Self.milliseconds(now - calendar.at)
+    }
+
+    /// Whole milliseconds, none if there are less.
+    static func milliseconds(_ duration: Duration) -> Int64 {
+        let passed = duration.components
+        return min(max(passed.seconds, 0), 1 << 40) * 1000 + max(passed.attoseconds, 0) / 1_000_000_000_000_000
+    }
+
+    static func nanoseconds(_ moment: Moment) -> Int64 {
+        let passed = moment.offset.components
+        return min(max(passed.seconds, 0), 8_000_000_000) * 1_000_000_000 + passed.attoseconds / 1_000_000_000
+    }
+
+    private mutating func adjust(to milliseconds: Int64, at now: Moment, into effects: inout [HubEffect]) {
+        let milliseconds = min(max(milliseconds, 0), RoomsLimits.number)
+        let jump = (milliseconds - clock(at: now)).magnitude
+        calendar = (milliseconds, now)
+        // A clock that was set moves the ends of tokens.
+        guard jump > 1000 else { return }
+        for id in visits.keys { setExpiry(of: id, at: now) }
+    }
+
+    // MARK: Saying
+
+    mutating func nextNumber() -> Int64 {
+        counter += 1
+        return counter
+    }
+
+    mutating func say(_ refusal: Refusal, to id: ConnectionID, into effects: inout [HubEffect]) {
+        counts.refused[refusal.code, default: 0] += 1
+        effects.append(.send(.refusal(refusal), to: id))
+    }
+}

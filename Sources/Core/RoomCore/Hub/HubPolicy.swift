@@ -1,0 +1,114 @@
+/// All limits and times of a hub.
+package struct HubPolicy: Hashable, Sendable {
+    /// So many a second, and so many at once after a pause.
+    package struct Rate: Hashable, Sendable {
+        package var perSecond: Int64
+        package var burst: Int64
+
+        package init(perSecond: Int64, burst: Int64) { (self.perSecond, self.burst) = (perSecond, burst) }
+    }
+    /// What one connection, one user, or one address may do.
+    package struct Allowance: Hashable, Sendable {
+        /// Publications.
+        package var messages: Rate
+        /// Bytes of publications.
+        package var bytes: Rate
+        /// Joins; each page of a long absence is one.
+        package var joins: Rate
+        /// Connections at once; without meaning for one connection.
+        package var connections: Int
+
+        package init(messages: Rate, bytes: Rate, joins: Rate, connections: Int) {
+            (self.messages, self.bytes, self.joins, self.connections) = (messages, bytes, joins, connections)
+        }
+    }
+
+    /// What clients are told that they may send.
+    package var limits = RoomsLimits()
+
+    // Rates; beyond them 4001.
+
+    /// What one connection may do.
+    ///
+    /// Its burst holds a whole window sent twice, and a hello with all rooms.
+    package var connection = Allowance(
+        messages: Rate(perSecond: 200, burst: 1024), bytes: Rate(perSecond: 2 << 20, burst: 16 << 20),
+        joins: Rate(perSecond: 100, burst: 2048), connections: 1)
+    /// What one user may do with all connections.
+    package var user = Allowance(
+        messages: Rate(perSecond: 500, burst: 4096), bytes: Rate(perSecond: 8 << 20, burst: 64 << 20),
+        joins: Rate(perSecond: 400, burst: 8192), connections: 64)
+    /// What one address may do: many may sit behind it.
+    package var address = Allowance(
+        messages: Rate(perSecond: 5000, burst: 20_000), bytes: Rate(perSecond: 64 << 20, burst: 256 << 20),
+        joins: Rate(perSecond: 10_000, burst: 100_000), connections: 20_000)
+    /// Frames of all kinds of one connection, refused ones too; beyond it is closed with 4003.
+    package var frames = Rate(perSecond: 2000, burst: 8000)
+    /// Signals of one connection; more are dropped.
+    package var signals = Rate(perSecond: 30, burst: 60)
+    /// Deliveries of typing and signals in one room; more are dropped.
+    package var ephemerals = Rate(perSecond: 100_000, burst: 200_000)
+    /// What one connection may say in a room about typing; more is dropped.
+    package var typing = Rate(perSecond: 1, burst: 3)
+
+    // Bounds of memory.
+
+    /// Frames of a connection that are kept until its identity is known.
+    package var heldFrames = 64
+    /// Bytes of them.
+    package var heldBytes = 1 << 20
+    /// Reads of the log under way for one connection to answer its joins; others wait in line.
+    package var fetches = 8
+    /// Other questions to the log under way for one connection.
+    package var questions = 512
+    /// Rooms open at once.
+    package var openRooms = 100_000
+    /// Records of a room that wait for the log.
+    package var pendingRecords = 10_000
+    /// Bytes of them, and of one append.
+    package var pendingBytes: Int64 = 16 << 20
+    /// Publications of the server's own that wait in a room.
+    package var requests = 1024
+    /// The last entries of a room that are kept in memory, so that most resumes ask nothing of the log.
+    package var tailEntries = 64
+    /// Bytes of them.
+    package var tailBytes: Int64 = 32 << 10
+    /// Bytes of entries in one frame.
+    ///
+    /// JSON may need more room for them, hence half a frame.
+    package var pageBytes: Int64 = 512 << 10
+    /// Other nodes with members in one room.
+    package var nodes = 64
+
+    // Times.
+
+    /// From the upgrade to `hello`, and from there to an identity.
+    package var helloWithin: Duration = .seconds(10)
+    /// How long a room that could not be written stays closed, the first time; doubled for each further one.
+    package var reopenAfter: Duration = .seconds(1)
+    /// And at most.
+    package var reopenAtMost: Duration = .seconds(16)
+    /// How long a room stays open when nobody is in it.
+    package var releaseAfter: Duration = .seconds(60)
+    /// How long a client may be congested before it is closed with 4002.
+    package var slowFor: Duration = .seconds(60)
+    /// How long a lost connection is shown as present.
+    package var grace: Duration = .seconds(10)
+    /// How far apart changes of presence are told.
+    package var gatherPresence: Duration = .seconds(1)
+    /// How often a node tells its segments, if there are others.
+    package var heartbeat: Duration = .seconds(2)
+    /// After how long the segments of a silent node are dropped.
+    package var nodeTimeout: Duration = .seconds(8)
+    /// After how long a hole is told again to a client that sends again and still leaves it out; less than it waits for an ack.
+    package var patience: Duration = .seconds(5)
+    /// When a client may ask a lagging hub again.
+    package var lagRetry: Duration = .seconds(1)
+    /// A hub that stops closes its connections after this at the latest.
+    package var drain: Duration = .seconds(5)
+    /// The range of times that clients are told to stay away when the hub stops.
+    package var stayAway: ClosedRange<Int64> = 500...5000
+
+    /// The usual policy.
+    package init() {}
+}

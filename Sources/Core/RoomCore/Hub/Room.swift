@@ -1,0 +1,268 @@
+import MachineCore
+
+extension HubMachine {
+    /// A room that is open, or is being opened.
+    struct Room: Sendable {
+        enum Phase: Equatable, Sendable {
+            /// The log was asked for it.
+            case opening
+            case open
+            /// It could not be opened or written, and will be opened again.
+            case closed
+        }
+        /// What a node other than this one has told.
+        struct Neighbour: Sendable {
+            var segment: HubFrame.RoomMembers
+            var heard: Moment
+        }
+        var phase = Phase.opening
+        /// Counts its openings.
+        var generation: Int64 = 0
+        /// Whether it could not be opened or written last time.
+        var isDown = false
+        /// How often in a row it could not be opened or written.
+        var failures = 0
+        var sequencer = Sequencer()
+        /// The first number that is retained.
+        var base: Int64 = 1
+        var tail = Tail()
+        var reads: [UserName: Int64] = [:]
+        /// The read markers by user, until one changes.
+        private var sortedReads: [HubFrame.ReadMarker]?
+        var members: [ConnectionID: Member] = [:]
+        var authors: [DeviceID: Author] = [:]
+        /// The server's publications that wait for the room to open.
+        var requests: [(request: ServerRequest, device: DeviceID, user: UserName, publication: Publication)] = []
+        /// Those who get entries.
+        var live = Roster()
+        /// Those who get typing, signals and read markers: all readers who are not congested.
+        var hearers = Roster()
+        /// Those who see who is present, and are not congested.
+        var watchers = Roster()
+        var ephemerals = Bucket()
+        var attendance = Attendance()
+        var neighbours: [String: Neighbour] = [:]
+
+        var head: Int64 { sequencer.head }
+        var epoch: UInt64 { sequencer.epoch }
+
+        /// Whether nothing needs it: it may be let go.
+        var isIdle: Bool {
+            members.isEmpty && sequencer.isIdle && attendance.isEmpty && !attendance.hasNews && requests.isEmpty && authors.isEmpty
+                && phase != .opening
+        }
+
+        // MARK: Opening
+
+        /// Begins with a log; whether it is another than the one that was known, or longer, so that all must join again.
+        mutating func open(_ log: LogHead) -> Bool {
+            let isOther = generation > 0 && (log.epoch != epoch || log.head != head)
+            if isOther {
+                tail.removeAll()
+                live.removeAll()
+                for id in Array(members.keys) {
+                    members[id]?.hasState = false
+                    if members[id]?.phase == .live { members[id]?.phase = .behind }
+                }
+                for device in Array(authors.keys) { authors[device]?.knowledge = .unknown }
+            }
+            sequencer.begin(epoch: log.epoch, head: log.head)
+            base = log.base
+            reads = [:]
+            for marker in log.reads { reads[marker.user] = marker.seq }
+            sortedReads = nil
+            generation += 1
+            (phase, isDown) = (.open, false)
+            return isOther
+        }
+
+        /// Retention has taken entries away, if this is more than was known.
+        mutating func raiseBase(to first: Int64) { base = max(base, first) }
+
+        // MARK: Joins
+
+        /// What answers a join.
+        enum Answer: Sendable {
+            /// These entries, from memory or because none are needed.
+            case items([Entry], isSnapshot: Bool)
+            case fetchAfter(Int64, limit: Int64)
+            case fetchLast(Int64)
+            /// The client has more than this log.
+            case lagging
+        }
+
+        /// The table of "Joining and resuming".
+        func answer(to join: ClientFrame.Join, rights: RoomRights, page: Int64, bytes: Int64) -> Answer {
+            let cursor = join.cursor
+            let isSame = cursor.epoch == epoch
+            if isSame, cursor.seq > head { return .lagging }
+            guard rights.contains(.read) else { return .items([], isSnapshot: !isSame || cursor.seq != head) }
+            let limit = join.limit > 0 ? join.limit : .max
+            if isSame, cursor.seq >= base - 1, head - cursor.seq <= limit {
+                if cursor.seq == head { return .items([], isSnapshot: false) }
+                if let items = tail.after(cursor.seq, limit: page, bytes: bytes) { return .items(items, isSnapshot: false) }
+                return .fetchAfter(cursor.seq, limit: min(page, head - cursor.seq))
+            }
+            // A negative number of no epoch asks for so many of the last.
+            let wanted = cursor.epoch == 0 && cursor.seq < 0 ? Int64(clamping: cursor.seq.magnitude) : .max
+            let count = min(wanted, limit, page, head - base + 1)
+            if count <= 0 { return .items([], isSnapshot: true) }
+            if let items = tail.after(head - count, limit: count, bytes: .max), items.size <= bytes {
+                return .items(items, isSnapshot: true)
+            }
+            return .fetchLast(count)
+        }
+
+        /// What came from the log for a join, which was asked for no more than is known to be on disk, and what has been appended since.
+        func complete(_ fetched: [Entry], limit: Int64, bytes: Int64) -> [Entry] {
+            guard let last = fetched.last, last.seq < head, Int64(fetched.count) < limit, fetched.size < bytes else { return fetched }
+            var items = fetched
+            if let more = tail.after(last.seq, limit: limit - Int64(items.count), bytes: bytes - items.size) { items += more }
+            return items
+        }
+
+        /// A state for a member, who is live from now on if it reaches the head.
+        mutating func state(
+            of room: RoomName, for id: ConnectionID, items: [Entry], isSnapshot: Bool, isCongested: Bool, reads most: Int64
+        ) -> HubFrame.RoomState? {
+            guard let member = members[id], let author = authors[member.device] else { return nil }
+            let to = items.last?.seq ?? head
+            let hasMore = to < head
+            members[id]?.hasState = true
+            // A congested one loses its place at once; with more to come it joins again by itself.
+            members[id]?.isLagged = isCongested && !hasMore
+            members[id]?.phase = hasMore || isCongested ? .behind : .live
+            if member.rights.contains(.read), !isCongested {
+                if !hasMore { live.insert(id) }
+                hearers.insert(id)
+            }
+            if member.isPresent, !isCongested { watchers.insert(id) }
+            return HubFrame.RoomState(
+                room: room, epoch: epoch, from: items.first?.seq ?? head + 1, to: to, head: head, base: base, items: items,
+                isSnapshot: isSnapshot, hasMore: hasMore, high: author.high, highID: author.highID, rights: member.rights,
+                reads: markers(for: member, most: most))
+        }
+
+        /// The read markers, if they are not too many; then only the member's own.
+        private mutating func markers(for member: Member, most: Int64) -> [HubFrame.ReadMarker] {
+            guard member.rights.contains(.read) else { return [] }
+            guard Int64(reads.count) <= most else {
+                return reads[member.user].map { [HubFrame.ReadMarker(user: member.user, seq: $0)] } ?? []
+            }
+            if let sortedReads { return sortedReads }
+            let sorted = reads.map { HubFrame.ReadMarker(user: $0.key, seq: $0.value) }.sorted { $0.user < $1.user }
+            sortedReads = sorted
+            return sorted
+        }
+
+        /// Takes a read marker; whether it is further than before.
+        mutating func mark(_ user: UserName, upTo seq: Int64) -> Bool {
+            guard seq > reads[user] ?? 0 else { return false }
+            reads[user] = seq
+            sortedReads = nil
+            return true
+        }
+
+        /// Takes a member out of what is told to many.
+        mutating func mute(_ id: ConnectionID) {
+            live.remove(id)
+            hearers.remove(id)
+            watchers.remove(id)
+        }
+
+        // MARK: Publications
+
+        /// All that the room knows for the judgement of a publication, looked at once.
+        struct Standing: Sendable {
+            var rights: RoomRights
+            var hasState: Bool
+            var isOpen: Bool
+            var isMarkKnown = false
+            /// What its number means; nil while that cannot be told.
+            var place: Place?
+            /// How many of its device, with it, would not be acked.
+            var unacked: Int64 = 0
+            /// How many records wait for the log, and how many bytes.
+            var pending = 0
+            var pendingBytes: Int64 = 0
+        }
+
+        /// What a publication of a member meets; nil: it is no member.
+        mutating func assess(
+            _ cseq: Int64, of device: DeviceID, from id: ConnectionID, at now: Moment, patience: Duration
+        ) -> Standing? {
+            guard let member = members[id] else { return nil }
+            var standing = Standing(rights: member.rights, hasState: member.hasState, isOpen: phase == .open)
+            guard standing.hasState, standing.isOpen, authors[device]?.knowledge == .known else { return standing }
+            standing.isMarkKnown = true
+            standing.place = authors[device]?.place(of: cseq, at: now, patience: patience)
+            standing.unacked = cseq - (authors[device]?.high ?? 0)
+            (standing.pending, standing.pendingBytes) = (sequencer.count, sequencer.bytes)
+            return standing
+        }
+
+        /// Takes the next publication of a device; the append that carries it, unless it waits for the one under way.
+        mutating func take(
+            _ publication: Publication, of device: DeviceID, by user: UserName, isAdmin: Bool, at time: Int64, from id: ConnectionID?,
+            into room: RoomName, batch: Int64
+        ) -> LogOrder? {
+            authors[device]?.taken = publication.cseq
+            sequencer.take(publication, of: device, by: user, isAdmin: isAdmin, at: time, from: id)
+            return sequencer.nextAppend(to: room, batch: batch)
+        }
+
+        /// What has become of an append that is on disk.
+        struct Settled: Sendable {
+            var acks: [(connection: ConnectionID, acks: [HubFrame.Ack])] = []
+            var answers: [(request: ServerRequest, ack: HubFrame.Ack)] = []
+            var entries: [Entry] = []
+            /// Who published, but for the server itself.
+            var connections: [ConnectionID] = []
+            var epoch: UInt64
+            /// To whom the entries go.
+            var live: [ConnectionID]
+            /// The next append, if something has gathered for it.
+            var next: LogOrder?
+            /// Whether the room may be let go.
+            var isIdle = false
+        }
+
+        /// An append is on disk: marks rise, the head moves, and what has gathered follows; nil if another one is under way.
+        mutating func settle(_ batch: Int64, of room: RoomName, next number: Int64, policy: HubPolicy) -> Settled? {
+            guard let done = sequencer.appended(batch: batch) else { return nil }
+            failures = 0
+            var settled = Settled(epoch: epoch, live: live.ids)
+            var places: [DeviceID: Int] = [:]
+            settled.entries.reserveCapacity(done.count)
+            for pending in done {
+                let device = pending.device
+                if let connection = pending.connection { settled.connections.append(connection) }
+                if case .entry(let entry) = pending.record { settled.entries.append(entry) }
+                guard var author = authors.removeValue(forKey: device) else { continue }
+                (author.high, author.highID) = (pending.ack.cseq, pending.ack.id)
+                if let connection = author.connection, members[connection]?.hasState == true {
+                    if let place = places[device] {
+                        settled.acks[place].acks.append(pending.ack)
+                    } else {
+                        places[device] = settled.acks.count
+                        settled.acks.append((connection, [pending.ack]))
+                    }
+                }
+                if !author.pending.isEmpty {
+                    settled.answers += author.pending.filter { $0.cseq == pending.ack.cseq }.map { ($0.request, pending.ack) }
+                    author.pending.removeAll { $0.cseq <= pending.ack.cseq }
+                }
+                if !author.isIdle { authors[device] = author }
+            }
+            if !settled.entries.isEmpty { tail.append(settled.entries, entries: policy.tailEntries, bytes: policy.tailBytes) }
+            settled.next = sequencer.nextAppend(to: room, batch: number)
+            settled.isIdle = isIdle
+            return settled
+        }
+    }
+}
+
+extension [Entry] {
+    /// About how many bytes they take in frames.
+    var size: Int64 { reduce(0) { $0 + $1.size } }
+}

@@ -1,0 +1,135 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// Entries go to all members, and a slow one never slows the room.
+@Suite struct HubFanOutTests {
+    private var stage = HubStage()
+
+    @Test mutating func `a message to many is handed over with one array that stays the same`() {
+        var policy = HubPolicy()
+        policy.user.connections = 3000
+        stage = HubStage(policy)
+        let ann = stage.member("ann")
+        for device in 1000..<3000 as Range<UInt64> { _ = stage.member("bob", device: device) }
+        stage.publish(ann, 1...3)
+        #expect(stage.handedOver.count == 3 && stage.handedOver[0].count == 2001)
+        let places = stage.handedOver.map { $0.withUnsafeBufferPointer { $0.baseAddress } }
+        #expect(Set(places).count == 1)
+    }
+
+    @Test mutating func `a congested member gets nothing that many get, and all others do`() {
+        let (ann, bob, eve) = (stage.member("ann"), stage.member("bob", presence: true), stage.member("eve", presence: true))
+        stage.give(.congested(bob))
+        stage.publish(ann, 1...2)
+        stage.hear(ann, .typing(.lobby, true), .signal(.lobby, .init(type: "cursor", payload: .json([49]))), .read(.lobby, upTo: 1))
+        stage.hear(eve, .presence(.lobby, .init(status: "away")))
+        stage.pass(.seconds(2))
+        #expect(stage.heard(bob).isEmpty)
+        #expect(stage.heard(eve).entries == [1, 2])
+    }
+
+    @Test mutating func `one that has caught up is told where the room is, and comes again without a gap`() throws {
+        let (ann, bob) = (stage.member("ann"), stage.member("bob"))
+        stage.give(.congested(bob))
+        stage.publish(ann, 1...2)
+        stage.give(.drained(bob))
+        #expect(stage.heard(bob) == [.lag(.lobby, head: 2)] && stage.hub.figures.lagged == 1)
+        stage.publish(ann, 3...3)
+        #expect(stage.heard(bob).isEmpty)
+        stage.hear(bob, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 0))))
+        stage.publish(ann, 4...4)
+        let said = stage.heard(bob)
+        #expect(said.states.flatMap(\.items).map(\.seq) + said.entries == [1, 2, 3, 4])
+    }
+
+    @Test mutating func `one that has caught up sees who is there with its next state, not before`() {
+        let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
+        stage.give(.congested(bob))
+        stage.hear(ann, .presence(.lobby, .init(status: "away")))
+        stage.pass(.seconds(2))
+        stage.give(.drained(bob))
+        #expect(stage.heard(bob) == [.lag(.lobby, head: 0)])
+        stage.hear(bob, .join(.init(room: .lobby, wantsPresence: true)))
+        let segments = stage.heard(bob).segments
+        #expect(segments.count == 1 && segments[0].isFull && segments[0].members.contains { $0.presence.status == "away" })
+    }
+
+    @Test mutating func `acks go to a congested one, too`() {
+        let ann = stage.member("ann")
+        stage.give(.congested(ann))
+        stage.publish(ann, 1...1)
+        let said = stage.heard(ann)
+        #expect(said.acks.count == 1 && said.entries.isEmpty)
+    }
+
+    @Test mutating func `a congested one's joins wait, and it cannot ask for pages`() {
+        let (ann, bob) = (stage.member("ann"), stage.member("bob"))
+        stage.give(.congested(bob))
+        stage.publish(ann, 1...1)
+        stage.hear(bob, .join(.init(room: .lobby)), .history(.init(reference: 1, room: .lobby, before: 9, limit: 9)), .ping(1))
+        let said = stage.heard(bob)
+        #expect(said.codes == [.rate] && said.count == 1)
+        stage.give(.drained(bob))
+        #expect(stage.heard(bob).states.count == 1)
+    }
+
+    @Test mutating func `one that became congested while its state was on the way is told`() {
+        let ann = stage.member("ann")
+        let bob = stage.client("bob")
+        stage.publish(ann, 1...200)
+        stage.holdsLog = true
+        stage.hear(bob, .join(.init(room: .lobby)))
+        stage.answer(1)
+        stage.give(.congested(bob))
+        stage.answer()
+        #expect(stage.heard(bob).states.count == 1)
+        stage.publish(ann, 201...201)
+        stage.answer()
+        #expect(stage.heard(bob).isEmpty)
+        stage.give(.drained(bob))
+        #expect(stage.heard(bob) == [.lag(.lobby, head: 201)])
+    }
+
+    @Test mutating func `one that stays congested is closed`() {
+        let (ann, bob) = (stage.member("ann"), stage.member("bob"))
+        for id in [ann, bob] { stage.give(.congested(id)) }
+        stage.pass(.seconds(59))
+        stage.give(.drained(ann))
+        stage.pass(.seconds(1))
+        #expect(stage.closed == [bob: 4002])
+    }
+
+    // MARK: Read markers
+
+    @Test mutating func `a read marker is stored and told, and never goes back`() {
+        let (ann, bob) = (stage.member("ann"), stage.member("bob"))
+        stage.publish(bob, 1...5)
+        for id in [ann, bob] { _ = stage.heard(id) }
+        stage.hear(ann, .read(.lobby, upTo: 4), .read(.lobby, upTo: 3), .read(.lobby, upTo: 4))
+        #expect(stage.heard(bob) == [.read(.lobby, UserName("ann")!, upTo: 4)])
+        #expect(stage.log.rooms[.lobby]?.reads == [UserName("ann")!: 4])
+        stage.hear(bob, .join(.init(room: .lobby)))
+        #expect(stage.heard(bob).states.first?.reads == [.init(user: UserName("ann")!, seq: 4)])
+    }
+
+    @Test mutating func `nobody has read what is not there`() {
+        let ann = stage.member("ann")
+        stage.publish(ann, 1...2)
+        stage.hear(ann, .read(.lobby, upTo: .max), .read(.lobby, upTo: .min))
+        #expect(stage.log.rooms[.lobby]?.reads == [UserName("ann")!: 2])
+    }
+
+    @Test mutating func `in a room of many, one is told only one's own marker`() {
+        var policy = HubPolicy()
+        policy.limits.members = 2
+        stage = HubStage(policy)
+        let all = ["ann", "bob", "eve"].map { stage.member($0) }
+        stage.publish(all[0], 1...3)
+        for id in all { _ = stage.heard(id) }
+        for (id, seq) in zip(all, [1, 2, 3] as [Int64]) { stage.hear(id, .read(.lobby, upTo: seq)) }
+        #expect(stage.heard(all[1]).isEmpty && stage.log.rooms[.lobby]?.reads.count == 3)
+        stage.hear(all[1], .join(.init(room: .lobby)))
+        #expect(stage.heard(all[1]).states.first?.reads == [.init(user: UserName("bob")!, seq: 2)])
+    }
+}

@@ -1,0 +1,367 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// "Joining and resuming".
+@Suite struct HubJoiningTests {
+    private var stage = HubStage()
+
+    /// A room with so many entries of bob's, and nothing of it in memory.
+    private mutating func fill(_ count: Int64) {
+        let bob = stage.member("bob", device: 99)
+        for first in stride(from: 1, through: count, by: 1000) {
+            stage.publish(bob, first...min(first + 999, count))
+            stage.pass(.seconds(10))
+        }
+        stage.give(.gone(bob))
+        stage.pass(.seconds(61))
+        #expect(stage.hub.figures.rooms == 0)
+    }
+
+    private mutating func state(of id: ConnectionID, epoch: UInt64? = nil, seq: Int64, limit: Int64 = 0) throws -> HubFrame.RoomState {
+        let epoch = epoch ?? stage.log.rooms[.lobby]?.epoch ?? 0
+        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: epoch, seq: seq), limit: limit)))
+        return try #require(stage.heard(id).states.last)
+    }
+
+    // MARK: The table
+
+    @Test(arguments: [false, true]) mutating func `who missed entries gets those`(isInMemory: Bool) throws {
+        if isInMemory { stage.publish(stage.member("bob", device: 99), 1...20) } else { fill(20) }
+        let id = stage.client("ann")
+        let state = try state(of: id, seq: 12)
+        #expect(!state.isSnapshot && !state.hasMore && state.from == 13 && state.to == 20 && state.head == 20 && state.base == 1)
+        #expect(state.items.map(\.seq) == Array(13...20) && state.rights == .member)
+    }
+
+    @Test mutating func `who missed nothing gets nothing`() throws {
+        fill(5)
+        let id = stage.client("ann")
+        let state = try state(of: id, seq: 5)
+        #expect(!state.isSnapshot && !state.hasMore && state.items.isEmpty && state.from == 6 && state.to == 5)
+    }
+
+    @Test(arguments: [false, true]) mutating func `who missed more than it wants gets the last ones instead`(isInMemory: Bool) throws {
+        if isInMemory { stage.publish(stage.member("bob", device: 99), 1...20) } else { fill(20) }
+        let id = stage.client("ann")
+        let state = try state(of: id, seq: 12, limit: 7)
+        #expect(state.isSnapshot && !state.hasMore && state.items.map(\.seq) == Array(14...20))
+        #expect(try !self.state(of: id, seq: 13, limit: 7).isSnapshot)
+    }
+
+    @Test mutating func `who comes from another epoch gets the last entries`() throws {
+        fill(5)
+        let id = stage.client("ann")
+        let state = try state(of: id, epoch: 77, seq: 3)
+        #expect(state.isSnapshot && state.items.map(\.seq) == [1, 2, 3, 4, 5] && state.epoch == stage.log.rooms[.lobby]?.epoch)
+    }
+
+    @Test mutating func `who has nothing and wants the last few gets those`() throws {
+        fill(9)
+        let id = stage.client("ann")
+        let state = try state(of: id, epoch: 0, seq: -3)
+        #expect(state.isSnapshot && state.items.map(\.seq) == [7, 8, 9])
+        #expect(try self.state(of: id, epoch: 0, seq: .min).items.count == 9)
+    }
+
+    @Test mutating func `who comes after retention has passed gets the last entries`() throws {
+        fill(9)
+        _ = stage.log.trim(.lobby, to: 4)
+        let id = stage.client("ann")
+        let late = try state(of: id, seq: 4)
+        #expect(late.isSnapshot && late.items.map(\.seq) == [6, 7, 8, 9] && late.base == 6)
+        let just = try state(of: id, seq: 5)
+        #expect(!just.isSnapshot && just.items.map(\.seq) == [6, 7, 8, 9])
+    }
+
+    @Test mutating func `an empty log is answered, too`() throws {
+        let id = stage.client("ann")
+        stage.hear(id, .join(.init(room: .lobby)))
+        let state = try #require(stage.heard(id).states.first)
+        #expect(state.isSnapshot && state.items.isEmpty && state.from == 1 && state.to == 0 && state.head == 0 && state.epoch != 0)
+    }
+
+    @Test mutating func `who has more than the log is told that the hub lags, and is not in`() {
+        fill(5)
+        let id = stage.client("ann")
+        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 6))))
+        let said = stage.heard(id)
+        #expect(said.states.isEmpty && said.codes == [.lagging] && said.refusals[0].room == .lobby)
+        #expect(stage.hub.figures.members == 0)
+    }
+
+    @Test mutating func `a long absence comes in pages, and then one is live`() throws {
+        fill(1201)
+        let id = stage.client("ann")
+        let first = try state(of: id, seq: 100)
+        #expect(first.hasMore && !first.isSnapshot && first.items.map(\.seq) == Array(101...600))
+        stage.publish(stage.member("eve", device: 5), 1...1)
+        #expect(stage.heard(id).entries.isEmpty)
+        let second = try state(of: id, seq: 600)
+        #expect(second.hasMore && second.items.map(\.seq) == Array(601...1100))
+        let third = try state(of: id, seq: 1100)
+        #expect(!third.hasMore && third.items.map(\.seq) == Array(1101...1202))
+        stage.publish(stage.client("ann", device: 6), 1...1)
+        stage.publish(stage.member("eve", device: 7), 1...1)
+        #expect(stage.heard(id).entries == [1203])
+    }
+
+    @Test mutating func `a page has no more bytes than its bound, but one entry at least`() throws {
+        var policy = HubPolicy()
+        (policy.pageBytes, policy.tailBytes, policy.tailEntries) = (1000, 1 << 20, 100)
+        stage = HubStage(policy)
+        stage.publish(stage.member("bob", device: 99), 1...5)
+        let id = stage.client("ann")
+        #expect(try state(of: id, seq: 0).items.map(\.seq) == [1, 2])
+    }
+
+    // MARK: Rights
+
+    @Test mutating func `who may not read gets no entries, and may publish`() {
+        fill(3)
+        stage.grants = [Grant("lob*", [.write])]
+        let ann = stage.client("ann")
+        stage.hear(ann, .join(.init(room: .lobby)))
+        let state = stage.heard(ann).states.first
+        #expect(state?.items == [] && state?.head == 3 && state?.hasMore == false && state?.reads == [])
+        stage.publish(ann, 1...1)
+        let said = stage.heard(ann)
+        #expect(said.acks.map(\.seq) == [4] && said.entries.isEmpty)
+        stage.hear(ann, .history(.init(reference: 1, room: .lobby, before: 4, limit: 9)))
+        #expect(stage.heard(ann).codes == [.rights])
+    }
+
+    @Test mutating func `who has no rights is not let in`() {
+        stage.grants = [Grant("lobby", .member)]
+        let id = stage.client("ann")
+        stage.hear(id, .join(.init(room: RoomName("lobby2")!)))
+        #expect(stage.heard(id).codes == [.rights] && stage.hub.figures.rooms == 0)
+    }
+
+    // MARK: What this device has published
+
+    @Test mutating func `a state tells what the log has of the device`() throws {
+        let ann = stage.member("ann", device: 1)
+        stage.publish(ann, 1...3)
+        stage.give(.gone(ann))
+        let again = stage.client("ann", device: 1)
+        let state = try state(of: again, seq: 3)
+        #expect(state.high == 3 && state.highID == .numbered(3))
+        let bob = stage.client("bob", device: 2)
+        let other = try self.state(of: bob, seq: 3)
+        #expect(other.high == 0)
+    }
+
+    @Test mutating func `a publication on its way to disk is not lost on a new connection`() throws {
+        let ann = stage.member("ann", device: 1)
+        stage.holdsLog = true
+        stage.publish(ann, 1...2)
+        let again = stage.client("ann", device: 1)
+        stage.hear(again, .join(.init(room: .lobby)))
+        #expect(try #require(stage.heard(again).states.first).high == 0)
+        // Sent again, it is the same one.
+        stage.publish(again, 1...2)
+        stage.answer()
+        let said = stage.heard(again)
+        #expect(said.acks.map(\.seq) == [1, 2] && said.entries == [1, 2])
+        #expect(stage.log.rooms[.lobby]?.head == 2)
+    }
+
+    // MARK: No gap and no repeat
+
+    @Test(arguments: 0...4) mutating func `entries that are appended while the log is read come once`(answered: Int) throws {
+        fill(100)
+        let bob = stage.member("bob", device: 99)
+        stage.holdsLog = true
+        stage.publish(bob, 101...101)
+        let id = stage.client("ann")
+        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 90))))
+        for cseq in 102...104 as ClosedRange<Int64> {
+            stage.answer(answered)
+            stage.publish(bob, cseq...cseq)
+        }
+        stage.answer()
+        let said = stage.heard(id)
+        #expect(said.states.count == 1)
+        #expect(said.states[0].items.map(\.seq) + said.entries == Array(91...104))
+    }
+
+    @Test mutating func `what was read before it is known to be on disk is not told yet`() {
+        fill(100)
+        let bob = stage.member("bob", device: 99)
+        stage.holdsLog = true
+        stage.publish(bob, 101...101)
+        let id = stage.client("ann")
+        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 90))))
+        let (append, recall) = (stage.orders[0], stage.orders[1])
+        let (appended, recalled) = (stage.log.carryOut(append)!, stage.log.carryOut(recall)!)
+        stage.give(.log(recalled))
+        let fetched = stage.log.carryOut(stage.orders[2])!
+        stage.orders = []
+        stage.give(.log(fetched))
+        #expect(stage.heard(id).states.first?.items.map(\.seq) == Array(91...100))
+        stage.give(.log(appended))
+        #expect(stage.heard(id).entries == [101])
+    }
+
+    @Test mutating func `what was forgotten from memory while the log was read is asked for again`() throws {
+        fill(10)
+        let bob = stage.member("bob", device: 99)
+        stage.holdsLog = true
+        let id = stage.client("ann")
+        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 5))))
+        stage.answer(1)
+        let order = stage.orders.removeFirst()
+        let fetch = stage.log.carryOut(order)!
+        for first in stride(from: 11, to: 331, by: 32) as StrideTo<Int64> {
+            stage.publish(bob, first...first + 31)
+            stage.answer()
+        }
+        stage.give(.log(fetch))
+        let state = try #require(stage.heard(id).states.first)
+        #expect(state.hasMore && state.items.map(\.seq) == Array(6...10))
+        stage.holdsLog = false
+        stage.publish(bob, 331...331)
+        #expect(stage.heard(id).entries.isEmpty)
+        #expect(try self.state(of: id, seq: 10).items.map(\.seq) == Array(11...331))
+    }
+
+    @Test mutating func `retention that passes while the log is read makes a snapshot of it`() throws {
+        fill(20)
+        let id = stage.client("ann")
+        stage.holdsLog = true
+        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 5))))
+        stage.answer(2)
+        _ = stage.log.trim(.lobby, to: 3)
+        stage.answer()
+        let state = try #require(stage.heard(id).states.first)
+        #expect(state.isSnapshot && state.items.map(\.seq) == [18, 19, 20])
+    }
+
+    // MARK: The log is slow, or fails
+
+    @Test mutating func `joins wait until the room is open`() {
+        stage.holdsLog = true
+        let (ann, bob) = (stage.client("ann"), stage.client("bob"))
+        for id in [ann, bob] { stage.hear(id, .join(.init(room: .lobby))) }
+        #expect(stage.orders == [.open(.lobby)])
+        stage.publish(ann, 1...1)
+        #expect(stage.heard(ann).codes == [.early])
+        stage.answer()
+        #expect(stage.heard(ann).states.count == 1 && stage.heard(bob).states.count == 1)
+    }
+
+    @Test mutating func `a room that cannot be opened refuses its joins, and may be joined again`() {
+        stage.log.isReadable = false
+        let id = stage.client("ann")
+        stage.hear(id, .join(.init(room: .lobby)))
+        let refusal = stage.heard(id).refusals.first
+        #expect(refusal?.code == .storage && refusal?.room == .lobby && stage.hub.figures.rooms == 0)
+        stage.log.isReadable = true
+        stage.hear(id, .join(.init(room: .lobby)))
+        #expect(stage.heard(id).states.count == 1)
+    }
+
+    @Test mutating func `a log that cannot be read refuses the join, and it may be tried again`() throws {
+        fill(100)
+        let bob = stage.member("bob", device: 2)
+        let id = stage.client("ann")
+        stage.log.isReadable = false
+        let join = ClientFrame.join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 5)))
+        stage.hear(id, join)
+        #expect(stage.heard(id).codes == [.storage])
+        stage.log.isReadable = true
+        stage.hear(id, join)
+        stage.log.isReadable = false
+        stage.hear(id, join)
+        #expect(stage.heard(id).states.count == 1 && stage.closed.isEmpty)
+        stage.publish(bob, 1...1)
+        #expect(stage.hub.figures.members == 1)
+    }
+
+    @Test mutating func `few reads are under way for one connection, and the others follow`() {
+        var policy = HubPolicy()
+        policy.fetches = 2
+        stage = HubStage(policy)
+        let rooms = (1...5).map { RoomName("r\($0)")! }
+        let bob = stage.client("bob")
+        for room in rooms {
+            stage.hear(bob, .join(.init(room: room)))
+            stage.publish(bob, 1...200, in: room)
+        }
+        let epochs = rooms.map { stage.log.rooms[$0]!.epoch }
+        let id = stage.client("ann")
+        for (room, epoch) in zip(rooms, epochs) { stage.hear(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 200)))) }
+        stage.holdsLog = true
+        for (room, epoch) in zip(rooms, epochs) { stage.hear(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 1)))) }
+        #expect(stage.orders.count == 2)
+        stage.answer(1)
+        #expect(stage.orders.count == 2)
+        stage.answer()
+        #expect(stage.heard(id).states.suffix(5).map(\.room) == rooms)
+    }
+
+    // MARK: Leaving
+
+    @Test mutating func `who has left gets nothing more`() {
+        let (ann, bob) = (stage.member("ann"), stage.member("bob"))
+        stage.hear(ann, .leave(.lobby))
+        stage.publish(bob, 1...1)
+        #expect(stage.heard(ann).isEmpty)
+        stage.publish(ann, 1...1)
+        #expect(stage.heard(ann).codes == [.notJoined])
+    }
+
+    @Test mutating func `a room in which nobody is is let go after a minute`() {
+        let ann = stage.member("ann")
+        stage.hear(ann, .leave(.lobby))
+        stage.holdsLog = true
+        stage.pass(.seconds(59))
+        #expect(stage.hub.figures.rooms == 1)
+        stage.pass(.seconds(1))
+        #expect(stage.hub.figures.rooms == 0 && stage.orders == [.release(.lobby)])
+    }
+
+    @Test mutating func `a room that somebody came back to is kept`() {
+        let ann = stage.member("ann")
+        stage.hear(ann, .leave(.lobby))
+        stage.pass(.seconds(59))
+        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.pass(.seconds(600))
+        #expect(stage.hub.figures.rooms == 1)
+    }
+
+    // MARK: History
+
+    @Test mutating func `history comes in pages backwards`() {
+        fill(30)
+        let id = stage.member("ann")
+        stage.hear(id, .history(.init(reference: 7, room: .lobby, before: 21, limit: 5)))
+        guard case .page(let page)? = stage.heard(id).first else { return #expect(Bool(false), "no page") }
+        #expect(page.reference == 7 && page.items.map(\.seq) == [16, 17, 18, 19, 20] && page.base == 1)
+        stage.hear(id, .history(.init(reference: 8, room: .lobby, before: .max, limit: 2)))
+        guard case .page(let last)? = stage.heard(id).first else { return #expect(Bool(false), "no page") }
+        #expect(last.items.map(\.seq) == [29, 30])
+    }
+
+    @Test mutating func `there is nothing before the beginning`() {
+        fill(5)
+        let id = stage.member("ann")
+        for before in [1, 0, .min] as [Int64] {
+            stage.hear(id, .history(.init(reference: 1, room: .lobby, before: before, limit: 5)))
+            guard case .page(let page)? = stage.heard(id).first else { return #expect(Bool(false), "no page") }
+            #expect(page.items.isEmpty)
+        }
+    }
+
+    @Test mutating func `history that cannot be had is refused by its reference`() {
+        fill(5)
+        let (id, stranger) = (stage.member("ann"), stage.client("eve"))
+        stage.log.isReadable = false
+        stage.hear(id, .history(.init(reference: 3, room: .lobby, before: 5, limit: 5)))
+        stage.hear(stranger, .history(.init(reference: 4, room: .lobby, before: 5, limit: 5)))
+        #expect(stage.heard(id).refusals.map(\.reference) == [3])
+        let refusal = stage.heard(stranger).refusals.first
+        #expect(refusal?.reference == 4 && refusal?.code == .notJoined)
+    }
+}

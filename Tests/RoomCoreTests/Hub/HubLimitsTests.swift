@@ -1,0 +1,145 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// What one may take up, and how a hub stops.
+@Suite struct HubLimitsTests {
+    private var stage = HubStage()
+
+    @Test mutating func `an address and a user have so many connections`() {
+        var policy = HubPolicy()
+        (policy.address.connections, policy.user.connections) = (3, 2)
+        stage = HubStage(policy)
+        let all = (0..<4).map { _ in stage.open() }
+        #expect(stage.closed == [all[3]: 4003] && stage.heard(all[3]).codes == [.count])
+        for (place, id) in all.prefix(3).enumerated() {
+            stage.hear(id, .hello(.init(versions: [1], device: .numbered(UInt64(place)), token: "ann")))
+        }
+        #expect(stage.closed[all[2]] == 4003 && stage.closed[all[1]] == nil)
+        stage.give(.gone(all[0]))
+        _ = stage.client("ann", device: 9)
+        #expect(stage.hub.figures.connections == 2)
+    }
+
+    @Test mutating func `a device that comes again is not counted twice`() {
+        var policy = HubPolicy()
+        policy.user.connections = 1
+        stage = HubStage(policy)
+        for _ in 0..<5 { _ = stage.client("ann", device: 1) }
+        #expect(Array(stage.closed.values) == [4000, 4000, 4000, 4000])
+    }
+
+    @Test mutating func `a connection has so many rooms`() {
+        var policy = HubPolicy()
+        policy.limits.rooms = 2
+        stage = HubStage(policy)
+        let id = stage.client("ann")
+        for name in ["a", "b", "c", "a"] { stage.hear(id, .join(.init(room: RoomName(name)!))) }
+        let said = stage.heard(id)
+        #expect(said.states.map(\.room.text) == ["a", "b", "a"] && said.codes == [.count] && said.refusals[0].room?.text == "c")
+        stage.hear(id, .leave(RoomName("a")!), .join(.init(room: RoomName("c")!)))
+        #expect(stage.heard(id).states.count == 1)
+    }
+
+    @Test mutating func `a hub has so many rooms open`() {
+        var policy = HubPolicy()
+        policy.openRooms = 2
+        stage = HubStage(policy)
+        let id = stage.client("ann")
+        for name in ["a", "b", "c"] { stage.hear(id, .join(.init(room: RoomName(name)!))) }
+        #expect(stage.heard(id).codes == [.count] && stage.hub.figures.rooms == 2)
+    }
+
+    @Test mutating func `joins have a rate, and who is too quick stays where it is`() {
+        var policy = HubPolicy()
+        policy.connection.joins = .init(perSecond: 1, burst: 2)
+        stage = HubStage(policy)
+        let id = stage.client("ann")
+        for _ in 0..<3 { stage.hear(id, .join(.init(room: .lobby))) }
+        let said = stage.heard(id)
+        #expect(said.states.count == 2 && said.codes == [.rate] && said.refusals[0].room == .lobby && said.refusals[0].cseq == nil)
+        stage.publish(id, 1...1)
+        #expect(stage.heard(id).entries == [1])
+    }
+
+    @Test mutating func `a flood closes the connection`() {
+        let (id, other) = (stage.client("ann"), stage.member("bob"))
+        for number in 0..<8001 { stage.hear(id, .ping(Int64(number))) }
+        #expect(stage.closed == [id: 4003])
+        stage.publish(other, 1...1)
+        #expect(stage.heard(other).acks.count == 1)
+    }
+
+    @Test mutating func `no more waits for the log than its bound`() {
+        var policy = HubPolicy()
+        policy.pendingRecords = 3
+        stage = HubStage(policy)
+        let all = (0..<5).map { stage.member("u\($0)") }
+        stage.holdsLog = true
+        for id in all { stage.publish(id, 1...1) }
+        #expect(all.map { stage.heard($0).codes } == [[], [], [], [.rate], [.rate]])
+        stage.answer()
+        stage.publish(all[3], 1...1)
+        stage.answer()
+        #expect(stage.heard(all[3]).acks.count == 1)
+    }
+
+    @Test mutating func `nothing is left of those who have gone`() {
+        for number in 0..<50 as Range<UInt64> {
+            let id = stage.member("u\(number)", device: number, presence: true)
+            stage.publish(id, 1...2)
+            if number % 2 == 0 { stage.give(.gone(id)) } else { stage.give(.malformed(id, "?")) }
+        }
+        stage.pass(.seconds(120))
+        #expect(stage.hub.isEmpty && stage.hub.deadline == nil)
+    }
+
+    @Test mutating func `what is said of connections that are gone changes nothing`() {
+        let id = stage.member("ann")
+        stage.give(.gone(id))
+        let figures = stage.hub.figures
+        stage.give(.gone(id), .received(id, .ping(1), bytes: 10), .congested(id), .drained(id), .malformed(id, "?"))
+        stage.give(.identified(id, Identity(user: UserName("ann")!, grants: [], expires: nil)), .unidentified(id, Refusal(.token, "?")))
+        #expect(stage.heard(id).isEmpty && stage.closed.isEmpty && stage.hub.figures == figures)
+    }
+
+    // MARK: Stopping
+
+    @Test mutating func `a hub that stops tells each client another time, acks what it has taken, and closes`() {
+        let all = (0..<20).map { stage.member("u\($0)") }
+        let stranger = stage.open()
+        stage.holdsLog = true
+        stage.publish(all[0], 1...2)
+        stage.give(.stop)
+        #expect(stage.closed == [stranger: 4004])
+        let times = all.compactMap { id in
+            stage.heard(id).compactMap { if case .goaway(let goaway) = $0 { goaway.after } else { nil } }.first
+        }
+        #expect(times.count == 20 && Set(times).count > 10 && times.allSatisfy { (500...5000).contains($0) })
+        stage.publish(all[0], 3...3)
+        stage.hear(all[1], .join(.init(room: RoomName("other")!)))
+        stage.give(.publish(ServerRequest(1), .lobby, .numbered(5), UserName("bot")!, .numbered(1)))
+        #expect(stage.heard(all[0]).codes == [.stopping] && stage.heard(all[1]).codes == [.stopping])
+        #expect(stage.answers.count == 1 && !stage.hub.hasStopped)
+        stage.answer()
+        #expect(stage.heard(all[0]).acks.map(\.cseq) == [1, 2])
+        #expect(stage.closed.count == 21 && Set(stage.closed.values) == [4004])
+        #expect(stage.hub.hasStopped && stage.hub.deadline == nil)
+    }
+
+    @Test mutating func `a hub that stops does not wait for ever for its log`() {
+        let ann = stage.member("ann")
+        stage.holdsLog = true
+        stage.publish(ann, 1...1)
+        stage.give(.stop)
+        #expect(stage.closed.isEmpty)
+        stage.pass(.seconds(5))
+        #expect(stage.closed == [ann: 4004] && stage.hub.hasStopped)
+    }
+
+    @Test mutating func `a hub that stops takes nobody in`() {
+        stage.give(.stop)
+        let id = stage.open()
+        #expect(stage.heard(id).codes == [.stopping] && stage.closed[id] == 4004)
+    }
+}

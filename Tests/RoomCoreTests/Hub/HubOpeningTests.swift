@@ -1,0 +1,204 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// "Opening": who may come, and until when.
+@Suite struct HubOpeningTests {
+    private var stage = HubStage()
+
+    private func hello(_ user: String? = "ann", device: UInt64 = 1, versions: [Int64] = [1], joins: [ClientFrame.Join] = []) -> ClientFrame
+    {
+        .hello(.init(versions: versions, device: .numbered(device), token: user, joins: joins))
+    }
+
+    @Test mutating func `hello is answered with who one is and what may be sent`() throws {
+        stage.expires = HubStage.newYear + 60_000
+        let id = stage.open()
+        stage.hear(id, hello())
+        guard case .welcome(let welcome)? = stage.heard(id).first else { throw Missing() }
+        #expect(welcome.version == 1 && welcome.user.text == "ann" && welcome.now == HubStage.newYear)
+        #expect(welcome.expires == HubStage.newYear + 60_000 && welcome.window == 7_776_000_000 && welcome.limits == RoomsLimits())
+        #expect(!welcome.connection.isEmpty)
+    }
+
+    @Test mutating func `who says nothing for ten seconds is closed`() {
+        let id = stage.open()
+        stage.pass(.seconds(9))
+        #expect(stage.closed[id] == nil)
+        stage.pass(.seconds(1))
+        #expect(stage.heard(id).refusals.map(\.retry) == [.reconnect] && stage.closed[id] == 4002)
+    }
+
+    @Test mutating func `who is welcomed may be silent`() {
+        let id = stage.client("ann")
+        stage.pass(.seconds(3600))
+        #expect(stage.closed[id] == nil)
+    }
+
+    @Test mutating func `the first frame is hello, and only the first`() {
+        let (early, twice) = (stage.open(), stage.client("bob"))
+        stage.hear(early, .ping(1))
+        stage.hear(twice, hello("bob", device: 2))
+        #expect(stage.closed[early] == 4100 && stage.heard(early).codes == [.order])
+        #expect(stage.closed[twice] == 4100)
+    }
+
+    @Test mutating func `without a common version the hub tells its own`() throws {
+        let id = stage.open()
+        stage.hear(id, hello(versions: [2, 3]))
+        let refusal = try #require(stage.heard(id).refusals.first)
+        #expect(refusal.code == .version && refusal.versions == [1] && stage.closed[id] == 4106)
+    }
+
+    @Test mutating func `without a token that holds there is no welcome`() {
+        let (none, ended) = (stage.open(), stage.open())
+        stage.hear(none, hello(nil))
+        #expect(stage.heard(none).codes == [.token] && stage.closed[none] == 4101)
+        stage.expires = HubStage.newYear
+        stage.hear(ended, hello(device: 2))
+        #expect(stage.heard(ended).codes == [.expired] && stage.closed[ended] == 4001)
+    }
+
+    @Test mutating func `what is no frame closes the connection`() {
+        let id = stage.client("ann")
+        stage.give(.malformed(id, "a field is missing"))
+        #expect(stage.heard(id).codes == [.malformed] && stage.closed[id] == 4100)
+    }
+
+    @Test mutating func `a frame longer than allowed closes the connection`() {
+        let id = stage.client("ann")
+        stage.hear(id, .ping(1), bytes: 1_048_577)
+        #expect(stage.closed[id] == 4100)
+    }
+
+    // MARK: Before the identity is known
+
+    @Test mutating func `what comes before the welcome is kept, and done after it in order`() {
+        stage.holdsTokens = true
+        let id = stage.open()
+        stage.hear(id, hello(joins: [.init(room: .lobby)]), .ping(1), .ping(2))
+        #expect(stage.heard(id).isEmpty)
+        stage.identify(id, "ann")
+        let said = stage.heard(id)
+        let pongs = [1, 2].map { HubFrame.pong($0, now: HubStage.newYear) }
+        #expect(said.count == 4 && said.states.count == 1 && said.filter { pongs.contains($0) } == pongs)
+    }
+
+    @Test mutating func `no more is kept than its bound`() {
+        var policy = HubPolicy()
+        (policy.heldFrames, policy.heldBytes) = (3, 1000)
+        stage = HubStage(policy)
+        stage.holdsTokens = true
+        let (many, long) = (stage.open(), stage.open())
+        stage.hear(many, hello(), .ping(1), .ping(2), .ping(3))
+        #expect(stage.closed[many] == nil)
+        stage.hear(many, .ping(4))
+        #expect(stage.closed[many] == 4003)
+        stage.hear(long, hello(device: 2))
+        stage.hear(long, .ping(1), bytes: 1001)
+        #expect(stage.closed[long] == 4003)
+    }
+
+    @Test mutating func `joins of hello are joins like others`() {
+        let id = stage.open()
+        stage.hear(id, hello(joins: [.init(room: .lobby), .init(room: RoomName("other")!)]))
+        #expect(stage.heard(id).states.map(\.room.text) == ["lobby", "other"])
+    }
+
+    // MARK: Devices
+
+    @Test mutating func `a newer connection of a device closes the older`() {
+        let older = stage.member("ann", device: 1)
+        let newer = stage.member("ann", device: 1)
+        #expect(stage.closed[older] == 4000 && stage.closed[newer] == nil)
+        stage.publish(newer, 1...1)
+        #expect(stage.heard(newer).acks.map(\.cseq) == [1] && stage.heard(older).isEmpty)
+    }
+
+    @Test mutating func `a device that another user has is refused, and the user stays`() {
+        let ann = stage.client("ann", device: 1)
+        let bob = stage.open()
+        stage.hear(bob, hello("bob", device: 1))
+        #expect(stage.heard(bob).codes == [.device] && stage.closed[bob] == 4102 && stage.closed[ann] == nil)
+    }
+
+    @Test mutating func `a device that has published for another user is refused`() {
+        let ann = stage.member("ann", device: 1)
+        stage.publish(ann, 1...1)
+        stage.give(.gone(ann))
+        stage.pass(.seconds(20))
+        let bob = stage.client("bob", device: 1)
+        stage.hear(bob, .join(.init(room: .lobby)))
+        #expect(stage.heard(bob).codes == [.device] && stage.closed[bob] == 4102)
+    }
+
+    // MARK: Tokens
+
+    @Test mutating func `a token that ends closes the connection`() {
+        stage.expires = HubStage.newYear + 30_000
+        let id = stage.client("ann")
+        stage.pass(.seconds(29))
+        #expect(stage.closed[id] == nil)
+        stage.pass(.seconds(1))
+        #expect(stage.heard(id).codes == [.expired] && stage.closed[id] == 4001)
+    }
+
+    @Test mutating func `a fresh token keeps it open`() {
+        stage.expires = HubStage.newYear + 30_000
+        let id = stage.client("ann")
+        stage.expires = HubStage.newYear + 90_000
+        stage.hear(id, .auth(token: "ann"))
+        #expect(stage.heard(id) == [.renewed(expires: HubStage.newYear + 90_000)])
+        stage.pass(.seconds(89))
+        #expect(stage.closed[id] == nil)
+        stage.pass(.seconds(1))
+        #expect(stage.closed[id] == 4001)
+    }
+
+    @Test mutating func `a fresh token that is refused changes nothing`() {
+        let id = stage.client("ann")
+        stage.hear(id, .auth(token: ""))
+        #expect(stage.heard(id).codes == [.token] && stage.closed[id] == nil)
+        stage.hear(id, .auth(token: "ann"))
+        #expect(stage.heard(id) == [.renewed(expires: 0)])
+    }
+
+    @Test mutating func `one token is looked at after the other`() {
+        let id = stage.client("ann")
+        stage.holdsTokens = true
+        stage.hear(id, .auth(token: "ann"), .auth(token: "ann"))
+        #expect(stage.heard(id).codes == [.rate])
+    }
+
+    @Test mutating func `a fresh token of another user closes the connection`() {
+        let id = stage.client("ann")
+        stage.hear(id, .auth(token: "bob"))
+        #expect(stage.heard(id).codes == [.token] && stage.closed[id] == 4101)
+    }
+
+    @Test mutating func `a clock that is set ends tokens when it says`() {
+        stage.expires = HubStage.newYear + 3_600_000
+        let id = stage.client("ann")
+        stage.give(.calendar(HubStage.newYear + 3_599_000))
+        stage.pass(.seconds(1))
+        #expect(stage.closed[id] == 4001)
+    }
+
+    @Test mutating func `rights that a fresh token takes or gives hold from the next state on`() {
+        let (ann, bob) = (stage.member("ann"), stage.member("bob"))
+        stage.grants = [Grant("*", [.write])]
+        stage.hear(ann, .auth(token: "ann"))
+        #expect(stage.heard(ann) == [.renewed(expires: 0), .lag(.lobby, head: 0)])
+        stage.publish(bob, 1...1)
+        #expect(stage.heard(ann).entries.isEmpty)
+        stage.hear(ann, .join(.init(room: .lobby)))
+        #expect(stage.heard(ann).states.map(\.rights) == [[.write]])
+        stage.grants = []
+        stage.hear(ann, .auth(token: "ann"))
+        #expect(stage.heard(ann).codes == [.rights])
+        stage.publish(ann, 1...1)
+        #expect(stage.heard(ann).codes == [.notJoined])
+    }
+
+    private struct Missing: Error {}
+}

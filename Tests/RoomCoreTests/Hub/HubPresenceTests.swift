@@ -1,0 +1,230 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// "Ephemeral traffic".
+@Suite struct HubPresenceTests {
+    private var stage = HubStage()
+
+    @Test mutating func `who joins is told who is there, and the others that it came`() {
+        let ann = stage.member("ann", presence: true)
+        stage.pass(.seconds(2))
+        let bob = stage.client("bob")
+        _ = stage.heard(ann)
+        stage.hear(bob, .join(.init(room: .lobby, wantsPresence: true)))
+        let seen = stage.heard(bob).segments
+        #expect(seen.count == 2 && seen[0].isFull && Set(seen[0].members.map(\.user.text)) == ["ann", "bob"] && seen[0].total == 2)
+        let told = stage.heard(ann).segments
+        #expect(told.map(\.isFull) == [false] && told[0].members.map(\.user.text) == ["bob"] && told[0].total == 2)
+    }
+
+    @Test mutating func `versions follow one another`() {
+        let ann = stage.member("ann", presence: true)
+        var versions: [Int64] = []
+        for device in 50..<54 as Range<UInt64> {
+            stage.pass(.seconds(1))
+            _ = stage.member("bob", device: device, presence: true)
+            versions += stage.heard(ann).segments.map(\.version)
+        }
+        #expect(versions == [2, 3, 4, 5])
+    }
+
+    @Test mutating func `changes are gathered for a second`() {
+        let ann = stage.member("ann", presence: true)
+        let all = (50..<60 as Range<UInt64>).map { stage.member("bob", device: $0, presence: true) }
+        stage.hear(all[0], .presence(.lobby, .init(status: "away")))
+        stage.hear(all[1], .leave(.lobby))
+        #expect(stage.heard(ann).segments.isEmpty)
+        stage.pass(.seconds(1))
+        let told = stage.heard(ann).segments
+        #expect(told.count == 1 && told[0].members.count == 9 && told[0].total == 10)
+        #expect(told[0].members.filter { $0.presence.status == "away" }.count == 1)
+    }
+
+    @Test mutating func `who leaves is gone`() throws {
+        let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
+        stage.pass(.seconds(3))
+        _ = stage.heard(ann)
+        stage.hear(bob, .leave(.lobby))
+        let told = try #require(stage.heard(ann).segments.first)
+        #expect(told.gone.count == 1 && told.total == 1 && told.members.isEmpty)
+    }
+
+    @Test mutating func `a resume within ten seconds is not seen`() throws {
+        let ann = stage.member("ann", presence: true)
+        let bob = stage.member("bob", device: 50, presence: true)
+        stage.hear(bob, .presence(.lobby, .init(status: "busy")))
+        stage.pass(.seconds(3))
+        _ = stage.heard(ann)
+        stage.give(.gone(bob))
+        stage.pass(.seconds(9))
+        let again = stage.member("bob", device: 50, presence: true)
+        stage.pass(.seconds(60))
+        #expect(stage.heard(ann).isEmpty)
+        // It goes by the same name, and looks the same.
+        stage.hear(again, .signal(.lobby, .init(type: "s", payload: .json([49]))), .members(.lobby))
+        let said = stage.heard(again)
+        guard case .signal(_, _, let connection, _)? = said.first(where: { $0.isEphemeral && [$0].segments.isEmpty }) else {
+            return #expect(Bool(false), "no signal")
+        }
+        let member = try #require(said.segments.first?.members.first { $0.connection == connection })
+        #expect(member.user.text == "bob" && member.presence.status == "busy")
+    }
+
+    @Test mutating func `who does not come back within ten seconds is gone`() {
+        let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
+        stage.pass(.seconds(3))
+        stage.give(.gone(bob))
+        _ = stage.heard(ann)
+        stage.pass(.seconds(10))
+        #expect(stage.heard(ann).segments.map(\.gone.count) == [1])
+    }
+
+    @Test mutating func `who comes back to one room only is gone from the other`() {
+        let other = RoomName("other")!
+        let ann = stage.member("ann", presence: true)
+        let bob = stage.member("bob", device: 50, presence: true)
+        for id in [ann, bob] { stage.hear(id, .join(.init(room: other, wantsPresence: true))) }
+        stage.pass(.seconds(3))
+        stage.give(.gone(bob))
+        _ = stage.member("bob", device: 50, presence: true)
+        _ = stage.heard(ann)
+        stage.pass(.seconds(12))
+        let told = stage.heard(ann).segments
+        #expect(told.map(\.room) == [other] && told.map(\.gone.count) == [1])
+    }
+
+    @Test mutating func `beyond the limit only how many is told, and below it all again`() throws {
+        var policy = HubPolicy()
+        policy.limits.members = 3
+        stage = HubStage(policy)
+        let ann = stage.member("ann", presence: true)
+        let all = (50..<54 as Range<UInt64>).map { stage.member("bob", device: $0, presence: true) }
+        stage.pass(.seconds(2))
+        let many = try #require(stage.heard(ann).segments.last)
+        #expect(many.isFull && many.total == 5 && many.members.isEmpty)
+        for id in all.prefix(2) { stage.hear(id, .leave(.lobby)) }
+        stage.pass(.seconds(2))
+        let few = try #require(stage.heard(ann).segments.last)
+        #expect(few.isFull && few.total == 3 && few.members.count == 3)
+        stage.hear(all[3], .presence(.lobby, .init(status: "away")))
+        stage.pass(.seconds(2))
+        #expect(stage.heard(ann).segments.last?.isFull == false)
+    }
+
+    @Test mutating func `who may not be seen is not, and sees nobody`() {
+        let ann = stage.member("ann", presence: true)
+        stage.grants = [Grant("*", [.read, .write])]
+        let bob = stage.member("bob", presence: true)
+        stage.pass(.seconds(3))
+        #expect(stage.heard(ann).segments.isEmpty && stage.heard(bob).segments.isEmpty)
+        stage.hear(bob, .presence(.lobby, .init()), .members(.lobby))
+        #expect(stage.heard(bob).codes == [.rights, .rights])
+    }
+
+    @Test mutating func `what one says about oneself has its bounds`() {
+        let ann = stage.member("ann", presence: true)
+        stage.hear(ann, .presence(.lobby, .init(status: String(repeating: "x", count: 65))))
+        stage.hear(ann, .presence(.lobby, .init(status: "away", meta: Array(repeating: 49, count: 1025))))
+        stage.hear(ann, .presence(.lobby, .init(status: String(repeating: "x", count: 64), meta: Array(repeating: 49, count: 1024))))
+        #expect(stage.heard(ann).codes == [.size, .size])
+    }
+
+    // MARK: Other nodes
+
+    private func segment(_ version: Int64, full: Bool = true, node: String = "n2", life: UInt64 = 1, _ users: String...) -> HubInput {
+        let members = users.map { PresentMember(connection: "c-\($0)", user: UserName($0)!, presence: .init()) }
+        return .heard(
+            .segment(
+                .init(
+                    room: .lobby, node: node, incarnation: life, version: version, isFull: full, total: Int64(users.count),
+                    members: members, gone: [])))
+    }
+
+    @Test mutating func `what another node tells is passed on, and told to who comes later`() {
+        let ann = stage.member("ann", presence: true)
+        stage.give(segment(4, "eve"), segment(4, "eve"), segment(5, full: false, "tom"), segment(9, full: false, "lost"))
+        let told = stage.heard(ann).segments.filter { $0.node == "n2" }
+        #expect(told.map(\.version) == [4, 5])
+        let bob = stage.client("bob")
+        stage.hear(bob, .join(.init(room: .lobby, wantsPresence: true)))
+        #expect(stage.heard(bob).segments.first { $0.node == "n2" }?.members.map(\.user.text) == ["eve", "tom"])
+    }
+
+    @Test mutating func `a node that is new is told who is here, and all hear of each other every two seconds`() {
+        _ = stage.member("ann", presence: true)
+        stage.pass(.seconds(5))
+        #expect(stage.heardBus().count == 1)
+        stage.give(segment(1, "eve"))
+        #expect(stage.heardBus().count == 1)
+        stage.pass(.seconds(6))
+        #expect(stage.heardBus().count == 3)
+    }
+
+    @Test mutating func `the members of a node that is silent for eight seconds are dropped`() {
+        let ann = stage.member("ann", presence: true)
+        stage.give(segment(1, "eve"))
+        stage.pass(.seconds(6))
+        stage.give(segment(1, "eve"))
+        _ = stage.heard(ann)
+        stage.pass(.seconds(7))
+        #expect(stage.heard(ann).segments.isEmpty)
+        stage.pass(.seconds(3))
+        let told = stage.heard(ann).segments
+        #expect(told.count == 1 && told[0].isFull && told[0].total == 0 && told[0].members.isEmpty && told[0].node == "n2")
+        _ = stage.heardBus()
+        stage.pass(.seconds(20))
+        #expect(stage.heardBus().isEmpty)
+    }
+
+    @Test mutating func `a node in another life is taken anew`() {
+        let ann = stage.member("ann", presence: true)
+        stage.give(segment(9, "eve"), segment(1, life: 2, "tom"))
+        #expect(stage.heard(ann).segments.filter { $0.node == "n2" }.map(\.incarnation) == [1, 2])
+        stage.give(segment(5, node: "n1", life: 1, "ghost"))
+        #expect(stage.heard(ann).isEmpty)
+    }
+
+    // MARK: Typing and signals
+
+    @Test mutating func `typing is told, and not too often`() {
+        let (ann, bob) = (stage.member("ann"), stage.member("bob"))
+        for _ in 0..<20 { stage.hear(ann, .typing(.lobby, true)) }
+        #expect(stage.heard(bob) == Array(repeating: .typing(.lobby, UserName("ann")!, true), count: 3))
+        stage.pass(.seconds(3))
+        stage.hear(ann, .typing(.lobby, false))
+        #expect(stage.heard(bob) == [.typing(.lobby, UserName("ann")!, false)])
+    }
+
+    @Test mutating func `signals are told with their connection, up to their size and rate`() {
+        let (ann, bob) = (stage.member("ann"), stage.member("bob"))
+        let long = Signal(type: "cursor", payload: .binary(Array(repeating: 1, count: 4096)))
+        stage.hear(ann, .signal(.lobby, long))
+        guard case .signal(.lobby, let user, let connection, long)? = stage.heard(bob).first else { return #expect(Bool(false), "none") }
+        #expect(user.text == "ann" && connection.count == 16)
+        stage.hear(ann, .signal(.lobby, .init(type: "cursor", payload: .binary(Array(repeating: 1, count: 4097)))))
+        stage.hear(ann, .signal(.lobby, .init(type: "", payload: .json([49]))))
+        #expect(stage.heard(ann).codes == [.size, .size])
+        for _ in 0..<100 { stage.hear(ann, .signal(.lobby, long)) }
+        #expect(stage.heard(bob).count == 59)
+    }
+
+    @Test mutating func `who may not write cannot type nor signal`() {
+        stage.grants = [Grant("*", [.read])]
+        let ann = stage.member("ann")
+        stage.hear(ann, .typing(.lobby, true), .signal(.lobby, .init(type: "s", payload: .json([49]))))
+        #expect(stage.heard(ann).codes == [.rights, .rights] && stage.heardBus().isEmpty)
+    }
+
+    @Test mutating func `a room of many hears no more than its rate`() {
+        var policy = HubPolicy()
+        policy.ephemerals = .init(perSecond: 10, burst: 20)
+        stage = HubStage(policy)
+        let all = (0..<10).map { stage.member("u\($0)") }
+        for id in all { stage.hear(id, .typing(.lobby, true)) }
+        #expect(stage.heard(all[0]).count == 2)
+        stage.pass(.seconds(1))
+        stage.hear(all[0], .typing(.lobby, true))
+        #expect(stage.heard(all[1]).count == 3)
+    }
+}

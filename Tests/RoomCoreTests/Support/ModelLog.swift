@@ -1,0 +1,101 @@
+import RoomCore
+
+/// The log of a hub as it should be, in memory: a value, so that a copy is what a crash leaves.
+struct ModelLog {
+    /// What becomes of the next append.
+    enum Fate {
+        /// It is written, and that is told.
+        case written
+        /// Nothing is written, and that it may not be is told.
+        case refused
+        /// It is written, but nobody knows: the answer says that it may not be.
+        case uncertain
+    }
+    struct Stored: Hashable {
+        var epoch: UInt64
+        var entries: [Entry] = []
+        /// The number of the first entry that is retained.
+        var base: Int64 = 1
+        var marks: [DeviceID: DeviceMark] = [:]
+        var reads: [UserName: Int64] = [:]
+
+        var head: Int64 { base - 1 + Int64(entries.count) }
+    }
+    private(set) var rooms: [RoomName: Stored] = [:]
+    /// What becomes of the appends to come; when it is empty they are written.
+    var fates: [Fate] = []
+    /// Whether rooms can be opened, marks recalled and entries read.
+    var isReadable = true
+    /// Every append that was written, to be compared with what was told.
+    private(set) var written: [RoomName: [(epoch: UInt64, record: LogRecord)]] = [:]
+    private var epochs: UInt64
+
+    /// - Parameter firstEpoch: The incarnation of the first room that is made; each other one has another.
+    init(firstEpoch: UInt64 = 0xE0) { epochs = firstEpoch }
+
+    /// Carries out one order; what waits for an answer gets one.
+    mutating func carryOut(_ order: LogOrder) -> LogReply? {
+        switch order {
+        case .open(let name):
+            guard isReadable else { return .notOpened(name) }
+            let room = rooms[name] ?? Stored(epoch: newEpoch())
+            rooms[name] = room
+            let reads = room.reads.sorted { $0.key < $1.key }.map { HubFrame.ReadMarker(user: $0.key, seq: $0.value) }
+            return .opened(name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads))
+        case .recall(let name, let device):
+            return isReadable ? .recalled(name, device, rooms[name]?.marks[device]) : .notRecalled(name, device)
+        case .append(let name, let batch, let records):
+            let fate = fates.isEmpty ? .written : fates.removeFirst()
+            if fate != .refused { for record in records { write(record, to: name) } }
+            return fate == .written ? .appended(name, batch: batch) : .notAppended(name, batch: batch)
+        case .fetchAfter(let number, let name, let seq, let limit, _):
+            guard isReadable, let room = rooms[name] else { return .notFetched(number) }
+            return .fetched(number, Array(room.entries.filter { $0.seq > seq }.prefix(Int(limit))), base: room.base)
+        case .fetchBefore(let number, let name, let seq, let limit, _):
+            guard isReadable, let room = rooms[name] else { return .notFetched(number) }
+            return .fetched(number, room.entries.filter { $0.seq < seq }.suffix(Int(limit)), base: room.base)
+        case .find(let number, let name, let device, let cseq):
+            return .found(number, rooms[name]?.entries.first { $0.device == device && $0.cseq == cseq })
+        case .mark(let name, let user, let seq):
+            let known = rooms[name]?.reads[user] ?? 0
+            rooms[name]?.reads[user] = max(known, seq)
+            return nil
+        case .release: return nil
+        }
+    }
+
+    private mutating func write(_ record: LogRecord, to name: RoomName) {
+        guard let room = rooms[name] else { return }
+        written[name, default: []].append((room.epoch, record))
+        switch record {
+        case .entry(let entry):
+            rooms[name]?.entries.append(entry)
+            rooms[name]?.marks[entry.device] = DeviceMark(high: entry.cseq, id: entry.id, user: entry.user, at: entry.at)
+        case .void(let device, let user, let cseq, let id, let at):
+            rooms[name]?.marks[device] = DeviceMark(high: cseq, id: id, user: user, at: at)
+        }
+    }
+
+    private mutating func newEpoch() -> UInt64 {
+        epochs += 1
+        return epochs
+    }
+
+    /// What a hub would be told of a retention that leaves so many entries.
+    mutating func trim(_ name: RoomName, to count: Int) -> LogReply? {
+        guard let room = rooms[name], room.entries.count > count else { return nil }
+        let gone = room.entries.count - count
+        rooms[name]?.entries.removeFirst(gone)
+        rooms[name]?.base += Int64(gone)
+        return .trimmed(name, base: room.base + Int64(gone))
+    }
+
+    /// The log as an earlier copy of it has it, under new epochs: it was restored.
+    mutating func rewind(to earlier: ModelLog) {
+        rooms = earlier.rooms
+        for name in rooms.keys.sorted() {
+            let epoch = newEpoch()
+            rooms[name]?.epoch = epoch
+        }
+    }
+}
