@@ -19,6 +19,10 @@ package enum RoomsInput: Hashable, Sendable {
     case retry(RoomName, MessageID)
     /// The app no longer wants a message. One that may be on its way cannot be called back: it is burnt if the hub has not got it.
     case discard(RoomName, MessageID)
+    /// The app wants nothing of a room any more: it leaves, and what is stored of it goes, but for its outbox and its next number.
+    case forget(RoomName)
+    /// Which rooms of the store have something in their outbox, joined or not; once, before the first connection.
+    case stored([RoomName])
     /// The user has read up to an entry.
     case read(RoomName, upTo: Int64)
     /// The user types, or has stopped.

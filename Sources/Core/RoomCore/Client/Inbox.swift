@@ -1,0 +1,69 @@
+/// What a client has of a room's log: a contiguous piece of one epoch that ends at the cursor.
+///
+/// It runs ahead of the store: what was ordered to be written counts as written.
+struct Inbox: Hashable, Sendable {
+    /// The last entry.
+    private(set) var cursor: LogPosition
+    /// The number of the first entry; that of the cursor + 1 if there is none.
+    private(set) var first: Int64
+
+    init(cursor: LogPosition = .nowhere, first: Int64 = 1) { (self.cursor, self.first) = (cursor, first) }
+
+    /// Numbers that an entry may have.
+    private static let numbers = 1..<RoomsLimits.number
+
+    /// Whether an answer to `join` can be what was asked for, and holds what it says.
+    func fits(_ state: HubFrame.RoomState) -> Bool {
+        guard state.epoch != 0, Self.numbers.contains(state.from), (0..<RoomsLimits.number).contains(state.to), state.to <= state.head,
+            Int64(state.items.count) == state.to - state.from + 1, Self.isContiguous(state.items, from: state.from)
+        else { return false }
+        // A log never goes backwards within an epoch.
+        if state.isSnapshot { return state.epoch != cursor.epoch || state.to >= cursor.seq }
+        return state.epoch == cursor.epoch && state.from <= cursor.seq + 1 && state.to >= cursor.seq
+            && (!state.hasMore || state.to > cursor.seq)
+    }
+
+    /// Whether entries are numbered one after the other.
+    static func isContiguous(_ items: [Entry], from first: Int64) -> Bool {
+        var expected = first
+        for entry in items {
+            guard entry.seq == expected, numbers.contains(expected) else { return false }
+            expected += 1
+        }
+        return true
+    }
+
+    /// Takes the entries that follow the cursor, and drops those it has.
+    ///
+    /// `isAstray` if it ran into a gap or another epoch: nothing more of the room may be taken until it is joined again.
+    mutating func take(_ items: [Entry], epoch: UInt64) -> (taken: [Entry], isAstray: Bool) {
+        guard epoch == cursor.epoch, epoch != 0 else { return ([], true) }
+        if let first = items.first, first.seq == cursor.seq + 1, Self.isContiguous(items, from: first.seq) {
+            cursor.seq += Int64(items.count)
+            return (items, false)
+        }
+        var taken: [Entry] = []
+        for entry in items where entry.seq > cursor.seq {
+            guard entry.seq == cursor.seq + 1, Self.numbers.contains(entry.seq) else { return (taken, true) }
+            taken.append(entry)
+            cursor.seq = entry.seq
+        }
+        return (taken, false)
+    }
+
+    /// Puts a snapshot in place of all it had.
+    mutating func replace(epoch: UInt64, to: Int64, count: Int) {
+        cursor = LogPosition(epoch: epoch, seq: to)
+        first = to + 1 - Int64(count)
+    }
+
+    /// Takes of a page what comes right before its first entry; nothing if it does not touch it.
+    mutating func prepend(_ items: [Entry], epoch: UInt64) -> ArraySlice<Entry> {
+        guard epoch == cursor.epoch, epoch != 0, let last = items.last, last.seq >= first - 1, let earliest = items.first,
+            earliest.seq < first
+        else { return [] }
+        let older = items.prefix { $0.seq < first }
+        first = earliest.seq
+        return older
+    }
+}

@@ -1,0 +1,132 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// A client of rooms with its time, what it ordered, and short words for what happens to it.
+struct ClientBench {
+    var machine: RoomsMachine
+    var now = Moment.start
+    /// All that was ordered and not looked at.
+    var effects: [RoomsEffect] = []
+    /// The hub's clock at the start.
+    static let noon: Int64 = 1_800_000_000_000
+    static let device = DeviceID(Bits128(high: 1, low: 2))
+    static let ann = UserName("ann")!
+    static let bob = UserName("bob")!
+    static let abc = RoomName("abc")!
+    static let epoch: UInt64 = 0xE1
+
+    init(policy: RoomsPolicy = RoomsPolicy(), seed: UInt64 = 1) {
+        machine = RoomsMachine(device: Self.device, policy: policy, seed: seed)
+        handle(.calendar(Self.noon))
+    }
+
+    mutating func handle(_ inputs: RoomsInput...) { for input in inputs { machine.handle(input, at: now, into: &effects) } }
+    mutating func receive(_ frames: HubFrame...) { for frame in frames { handle(.received(frame)) } }
+
+    /// Lets time pass, and wakes the machine whenever it wants.
+    mutating func pass(_ duration: Duration) {
+        let end = now + duration
+        while let deadline = machine.deadline, deadline <= end {
+            now = max(now, deadline)
+            machine.wake(at: now, into: &effects)
+        }
+        now = end
+    }
+
+    /// What was ordered since the last look.
+    mutating func look() -> [RoomsEffect] {
+        defer { effects = [] }
+        return effects
+    }
+    mutating func sent() -> [ClientFrame] { look().compactMap { if case .send(let frame) = $0 { frame } else { nil } } }
+    mutating func news() -> [RoomsNews] { look().compactMap { if case .news(let news) = $0 { news } else { nil } } }
+
+    /// The transactions that were ordered and not looked at.
+    var commits: [(number: Int64, changes: [StoreChange])] {
+        effects.compactMap { if case .commit(let number, let changes) = $0 { (number, changes) } else { nil } }
+    }
+
+    /// Writes all that was ordered, and what follows from that.
+    mutating func write() {
+        while let commit = commits.first(where: { !written.contains($0.number) }) {
+            written.insert(commit.number)
+            handle(.committed(commit.number))
+        }
+    }
+    var written: Set<Int64> = []
+
+    mutating func load(_ stored: StoredRoom = StoredRoom(), _ room: RoomName = Self.abc) { handle(.loaded(room, stored)) }
+
+    mutating func open() { handle(.opened(token: "t")) }
+    mutating func welcome(_ change: (inout HubFrame.Welcome) -> Void = { _ in }) {
+        var welcome = HubFrame.Welcome(
+            version: 1, connection: "c1", user: Self.ann, now: Self.noon, expires: 0, window: 90 * 86_400_000, limits: RoomsLimits())
+        change(&welcome)
+        receive(.welcome(welcome))
+    }
+
+    /// A room that is joined and live, with what is stored, and what the hub adds.
+    static func live(
+        policy: RoomsPolicy = RoomsPolicy(), stored: StoredRoom = StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1),
+        wish: JoinWish = JoinWish(), rights: RoomRights = .member, high: Int64? = nil
+    ) -> ClientBench {
+        var bench = ClientBench(policy: policy)
+        bench.handle(.join(abc, wish))
+        bench.load(stored)
+        bench.open()
+        bench.welcome()
+        bench.receive(
+            .state(after: stored.cursor.seq, high: high ?? (stored.outbox.first?.publication.cseq ?? stored.next) - 1, rights: rights))
+        bench.write()
+        _ = bench.look()
+        return bench
+    }
+
+    mutating func submit(_ numbers: UInt64..., to room: RoomName = Self.abc) {
+        for number in numbers { handle(.submit(room, .of(number), sent: Self.noon, .text)) }
+    }
+}
+
+extension MessageID {
+    static func of(_ number: UInt64) -> MessageID { MessageID(Bits128(high: 0, low: number)) }
+}
+
+extension Publication.Content {
+    static let text = Publication.Content(type: "chat.text", payload: .json(Array("{}".utf8)))
+}
+
+extension Entry {
+    /// Another device's entry, or with a number of ours, our own.
+    static func of(_ seq: Int64, own cseq: Int64? = nil, id: UInt64? = nil, user: UserName? = nil) -> Entry {
+        Entry(
+            seq: seq, id: .of(id ?? UInt64(seq) + 1000),
+            device: cseq == nil ? DeviceID(Bits128(high: 9, low: 9)) : ClientBench.device,
+            cseq: cseq ?? seq, user: user ?? (cseq == nil ? ClientBench.bob : ClientBench.ann), at: ClientBench.noon,
+            sent: ClientBench.noon,
+            type: "chat.text", payload: .json([0x31]))
+    }
+}
+
+extension HubFrame {
+    /// The answer to a join: these entries after a number.
+    static func state(
+        after seq: Int64, _ items: [Entry] = [], head: Int64? = nil, epoch: UInt64 = ClientBench.epoch, base: Int64 = 1,
+        snapshot: Bool = false, more: Bool = false, high: Int64 = 0, highID: MessageID? = nil, rights: RoomRights = .member,
+        reads: [ReadMarker] = [], room: RoomName = ClientBench.abc
+    ) -> HubFrame {
+        let to = seq + Int64(items.count)
+        return .state(
+            RoomState(
+                room: room, epoch: epoch, from: seq + 1, to: to, head: head ?? to, base: base, items: items, isSnapshot: snapshot,
+                hasMore: more, high: high, highID: highID, rights: rights, reads: reads))
+    }
+    static func ack(_ cseq: Int64, seq: Int64, id: UInt64?, dup: Bool = false) -> HubFrame {
+        .acks(
+            ClientBench.abc, epoch: ClientBench.epoch,
+            [Ack(cseq: cseq, seq: seq, at: ClientBench.noon, id: id.map { .of($0) }, isDuplicate: dup)])
+    }
+    static func entries(_ items: Entry..., epoch: UInt64 = ClientBench.epoch) -> HubFrame {
+        .entries(ClientBench.abc, epoch: epoch, items)
+    }
+}

@@ -1,0 +1,360 @@
+import MachineCore
+import RoomCore
+import Testing
+
+@Suite struct ClientPublishingTests {
+    private let abc = ClientBench.abc
+    private let epoch = ClientBench.epoch
+
+    private func publication(_ cseq: Int64, _ id: UInt64, void: Bool = false) -> ClientFrame {
+        .publish(abc, Publication(cseq: cseq, id: .of(id), sent: ClientBench.noon, content: void ? nil : .text))
+    }
+    private func row(_ cseq: Int64, _ id: UInt64, _ state: OutboxRow.State = .queued, sent: Int64 = ClientBench.noon) -> OutboxRow {
+        OutboxRow(room: abc, publication: Publication(cseq: cseq, id: .of(id), sent: sent, content: .text), state: state)
+    }
+    private func stored(_ rows: OutboxRow..., next: Int64) -> StoredRoom {
+        StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1, next: next, outbox: rows)
+    }
+    private func refusal(_ cseq: Int64, _ code: Refusal.Code = .rights, _ retry: Refusal.Retry = .never) -> HubFrame {
+        .refusal(Refusal(code, retry: retry, room: abc, cseq: cseq, "no"))
+    }
+    private let failure = OutboxFailure(code: .rights, text: "no")
+
+    // MARK: Queueing
+
+    @Test func `a message is told as queued and sent only once it is on disk`() {
+        var bench = ClientBench.live()
+        bench.submit(1)
+        #expect(bench.look() == [.commit(bench.machine.lastCommit, [.queue(row(1, 1))])])
+        bench.handle(.committed(bench.machine.lastCommit))
+        #expect(bench.look() == [.news(.queued(abc, .of(1), cseq: 1)), .send(publication(1, 1)), .news(.sent(abc, .of(1)))])
+    }
+
+    @Test func `numbers are given in order, and go on from what is stored`() {
+        var bench = ClientBench.live(stored: stored(next: 8))
+        bench.submit(1, 2)
+        bench.write()
+        #expect(bench.sent() == [publication(8, 1), publication(9, 2)])
+    }
+
+    @Test func `nothing is sent before the room has its first state`() {
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish()))
+        bench.load(stored(next: 1))
+        bench.submit(1)
+        bench.open()
+        bench.welcome()
+        bench.write()
+        #expect(!bench.sent().contains(publication(1, 1)))
+        bench.receive(.state(after: 10))
+        #expect(bench.sent().last == publication(1, 1))
+    }
+
+    @Test func `what is submitted while the room is read gets its number afterwards`() {
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish()))
+        bench.submit(1)
+        #expect(bench.commits.isEmpty)
+        bench.load(stored(row(4, 9), next: 5))
+        #expect(bench.commits.map(\.changes) == [[.queue(row(5, 1))]])
+    }
+
+    @Test func `a message that waits already is not queued again`() {
+        var bench = ClientBench.live()
+        bench.submit(1)
+        bench.write()
+        _ = bench.look()
+        bench.submit(1)
+        #expect(bench.look() == [.news(.queued(abc, .of(1), cseq: 1))])
+    }
+
+    @Test func `a room that is not joined takes nothing`() {
+        var bench = ClientBench()
+        bench.submit(1)
+        #expect(bench.news() == [.refused(abc, .of(1), .notJoined)])
+        var left = ClientBench.live()
+        left.handle(.leave(abc))
+        _ = left.look()
+        left.submit(1)
+        #expect(left.news() == [.refused(abc, .of(1), .notJoined)])
+    }
+
+    @Test func `an outbox that is full by count or bytes refuses, also while it is read`() {
+        var policy = RoomsPolicy()
+        policy.outboxCount = 2
+        var bench = ClientBench.live(policy: policy)
+        bench.submit(1, 2, 3)
+        #expect(bench.news().last == .refused(abc, .of(3), .tooMany(2)))
+        policy.outboxCount = 100
+        policy.outboxBytes = 200
+        bench = ClientBench.live(policy: policy)
+        bench.submit(1, 2, 3)
+        #expect(bench.news().last == .refused(abc, .of(3), .tooMuch(bytes: 200)))
+        policy.outboxCount = 1
+        bench = ClientBench(policy: policy)
+        bench.handle(.join(abc, JoinWish()))
+        bench.submit(1, 2)
+        #expect(bench.news().last == .refused(abc, .of(2), .tooMany(1)))
+    }
+
+    @Test(arguments: [
+        Publication.Content(type: "", payload: .json([0x31])),
+        Publication.Content(type: String(repeating: "t", count: 65), payload: .json([0x31])),
+        Publication.Content(type: "t", payload: .binary([UInt8](repeating: 0, count: 65_537))),
+        Publication.Content(type: "t", about: Reference(kind: "", seq: 1), payload: .json([0x31])),
+        Publication.Content(type: "t", about: Reference(kind: "edit", seq: 0), payload: .json([0x31])),
+    ])
+    func `what no hub takes is refused at once`(content: Publication.Content) {
+        var bench = ClientBench.live()
+        bench.handle(.submit(abc, .of(1), sent: 0, content))
+        #expect(bench.look() == [.news(.refused(abc, .of(1), .tooLong))])
+    }
+
+    @Test func `times are the hub's, also of what was submitted before its clock was known`() {
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish()))
+        bench.load(stored(next: 1))
+        bench.submit(1)
+        bench.open()
+        bench.welcome { $0.now = ClientBench.noon - 7_200_000 }
+        bench.receive(.state(after: 10))
+        bench.write()
+        bench.submit(2)
+        bench.write()
+        let times = bench.sent().compactMap { if case .publish(_, let publication) = $0 { publication.sent } else { nil } }
+        #expect(times == [ClientBench.noon - 7_200_000, ClientBench.noon - 7_200_000])
+    }
+
+    // MARK: Windows
+
+    @Test func `no more than the room's window and the connection's are without an ack`() {
+        var bench = ClientBench.live()
+        for number in 1...40 { bench.submit(UInt64(number)) }
+        bench.write()
+        #expect(bench.sent() == (1...32).map { publication(Int64($0), UInt64($0)) })
+        bench.receive(.ack(1, seq: 11, id: 1))
+        #expect(bench.sent() == [publication(33, 33)])
+    }
+
+    @Test func `when the connection's window is open again the rooms that waited go on`() {
+        var bench = ClientBench()
+        let other = RoomName("other")!
+        bench.handle(.join(abc, JoinWish()), .join(other, JoinWish()))
+        bench.load(stored(next: 1))
+        bench.load(stored(next: 1), other)
+        bench.open()
+        bench.welcome { $0.limits.window = 2 }
+        bench.receive(.state(after: 10), .state(after: 10, room: other))
+        bench.submit(1, 2)
+        bench.submit(3, to: other)
+        bench.write()
+        #expect(bench.sent().suffix(2) == [publication(1, 1), publication(2, 2)])
+        bench.receive(.ack(1, seq: 11, id: 1))
+        #expect(
+            bench.sent() == [.publish(other, Publication(cseq: 1, id: .of(3), sent: ClientBench.noon, content: .text))])
+    }
+
+    // MARK: Proof
+
+    @Test func `an ack with its name takes a message out, and tells its place once that is on disk`() {
+        var bench = ClientBench.live()
+        bench.submit(1)
+        bench.write()
+        _ = bench.look()
+        bench.receive(.ack(1, seq: 11, id: 1))
+        #expect(bench.look() == [.commit(bench.machine.lastCommit, [.remove(abc, cseq: 1)])])
+        bench.handle(.committed(bench.machine.lastCommit))
+        #expect(bench.news() == [.stored(abc, .of(1), LogPosition(epoch: epoch, seq: 11))])
+    }
+
+    @Test func `the own entry takes a message out in the transaction that holds it; its ack then says nothing`() {
+        var bench = ClientBench.live()
+        bench.submit(1)
+        bench.write()
+        _ = bench.look()
+        bench.receive(.entries(.of(11, own: 1, id: 1)))
+        let entry = Entry.of(11, own: 1, id: 1)
+        #expect(bench.commits.map(\.changes) == [[.append(abc, epoch: epoch, [entry]), .remove(abc, cseq: 1)]])
+        bench.write()
+        #expect(
+            bench.news() == [.appended(abc, epoch: epoch, [entry]), .stored(abc, .of(1), LogPosition(epoch: epoch, seq: 11))])
+        bench.receive(.ack(1, seq: 11, id: 1))
+        #expect(bench.look() == [])
+    }
+
+    @Test func `a number that the hub has without a name or a place makes the message uncertain, and never is it sent again`() {
+        for (id, seq) in [(UInt64?.none, Int64(0)), (.none, 11), (1, 0)] {
+            var bench = ClientBench.live(stored: stored(row(1, 1), next: 2), high: 1)
+            bench.receive(.ack(1, seq: seq, id: id, dup: true))
+            #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
+            bench.write()
+            #expect(bench.news() == [.failed(abc, .of(1), .uncertain)])
+            bench.pass(.seconds(60))
+            #expect(bench.sent() == [])
+        }
+    }
+
+    @Test func `a message that may have been stored is proved by its entry later`() {
+        var bench = ClientBench.live(stored: stored(row(1, 1, .failed(.uncertain)), next: 2), high: 1)
+        bench.receive(.entries(.of(11, id: 1, user: ClientBench.bob)))
+        #expect(bench.commits.last?.changes.count == 1, "another user's message of that name is another message")
+        bench.receive(.entries(.of(12, id: 1, user: ClientBench.ann)))
+        #expect(bench.commits.last?.changes.last == .remove(abc, cseq: 1))
+    }
+
+    // MARK: Sending again
+
+    @Test func `without an ack for ten seconds everything is sent again from the oldest`() {
+        var bench = ClientBench.live()
+        bench.submit(1, 2)
+        bench.write()
+        bench.receive(.ack(1, seq: 11, id: 1))
+        _ = bench.look()
+        bench.submit(3)
+        bench.write()
+        _ = bench.look()
+        bench.pass(.milliseconds(9999))
+        #expect(bench.look() == [])
+        bench.pass(.milliseconds(1))
+        #expect(bench.look() == [.send(publication(2, 2)), .send(publication(3, 3))])
+    }
+
+    @Test func `a hub that says nothing about what is sent again and again is left`() {
+        var bench = ClientBench.live()
+        bench.submit(1)
+        bench.write()
+        _ = bench.look()
+        bench.pass(.seconds(40))
+        let again = [RoomsEffect](repeating: .send(publication(1, 1)), count: 3)
+        #expect(bench.look() == again + [.news(.phase(abc, .waiting)), .reconnect(after: 0)])
+    }
+
+    @Test func `after a hole everything is sent again from there`() {
+        var bench = ClientBench.live()
+        bench.submit(1, 2, 3)
+        bench.write()
+        _ = bench.look()
+        bench.receive(.hole(abc, expected: 2))
+        #expect(bench.look() == [.send(publication(2, 2)), .send(publication(3, 3))])
+    }
+
+    @Test func `after a reconnect everything is sent again from the oldest, under the same numbers and names`() {
+        var bench = ClientBench.live()
+        bench.submit(1, 2)
+        bench.write()
+        bench.handle(.lost)
+        bench.open()
+        bench.welcome()
+        _ = bench.look()
+        bench.receive(.state(after: 10, high: 1, highID: .of(1)))
+        #expect(bench.sent().suffix(2) == [publication(1, 1), publication(2, 2)])
+    }
+
+    @Test func `a publication that is refused for now is sent again then, with all behind it`() {
+        var bench = ClientBench.live()
+        bench.submit(1, 2)
+        bench.write()
+        _ = bench.look()
+        bench.receive(refusal(1, .storage, .after(1500)), refusal(2, .storage, .after(1500)))
+        bench.pass(.milliseconds(1499))
+        #expect(bench.look() == [])
+        bench.pass(.milliseconds(1))
+        #expect(bench.look() == [.send(publication(1, 1)), .send(publication(2, 2))])
+    }
+
+    // MARK: Failing
+
+    @Test func `a message that is refused for good burns: a void goes in its place once that is on disk, and it stands as failed`() {
+        var bench = ClientBench.live()
+        bench.submit(1, 2)
+        bench.write()
+        _ = bench.look()
+        bench.receive(refusal(1), .hole(abc, expected: 1))
+        #expect(bench.look() == [.commit(bench.machine.lastCommit, [.mark(abc, cseq: 1, .burning(failure))])])
+        bench.handle(.committed(bench.machine.lastCommit))
+        #expect(
+            bench.look() == [.news(.failed(abc, .of(1), failure)), .send(publication(1, 1, void: true)), .send(publication(2, 2))])
+        bench.receive(.ack(1, seq: 0, id: 1))
+        #expect(bench.look() == [.commit(bench.machine.lastCommit, [.mark(abc, cseq: 1, .failed(failure))])])
+        bench.receive(.ack(2, seq: 11, id: 2))
+        #expect(bench.commits.last?.changes == [.remove(abc, cseq: 2)])
+    }
+
+    @Test func `a second refusal of the same message does not end its burning`() {
+        var bench = ClientBench.live()
+        bench.submit(1)
+        bench.write()
+        bench.receive(refusal(1))
+        bench.write()
+        _ = bench.look()
+        bench.receive(refusal(1))
+        #expect(bench.look() == [])
+        bench.receive(.ack(1, seq: 0, id: 1))
+        #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(failure))])
+    }
+
+    @Test func `a failed message that is tried again keeps its name and gets a new number`() {
+        var bench = ClientBench.live(stored: stored(row(1, 1, .failed(failure)), next: 2), high: 1)
+        bench.handle(.retry(abc, .of(1)))
+        #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1), .queue(row(2, 1))])
+        bench.write()
+        #expect(bench.look().suffix(3) == [.news(.queued(abc, .of(1), cseq: 2)), .send(publication(2, 1)), .news(.sent(abc, .of(1)))])
+    }
+
+    @Test func `a message that is tried again while it burns waits for that`() {
+        var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 0)
+        bench.handle(.retry(abc, .of(1)))
+        #expect(bench.commits.isEmpty)
+        bench.receive(.ack(1, seq: 0, id: 1))
+        #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .failed(failure))], [.remove(abc, cseq: 1), .queue(row(2, 1))]])
+    }
+
+    @Test func `a failed message that is discarded goes`() {
+        var bench = ClientBench.live(stored: stored(row(1, 1, .failed(failure)), next: 2), high: 1)
+        bench.handle(.discard(abc, .of(1)))
+        #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1)])
+        bench.write()
+        #expect(bench.news() == [.discarded(abc, .of(1))])
+    }
+
+    @Test func `a message that is discarded on its way is burnt, or stored if the hub had it already`() {
+        for (seq, news) in [
+            (Int64(0), RoomsNews.discarded(abc, .of(1))), (11, .stored(abc, .of(1), LogPosition(epoch: epoch, seq: 11))),
+        ] {
+            var bench = ClientBench.live()
+            bench.submit(1)
+            bench.write()
+            _ = bench.look()
+            bench.handle(.discard(abc, .of(1)))
+            #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .burning(.discarded))])
+            bench.write()
+            #expect(bench.sent() == [publication(1, 1, void: true)])
+            bench.receive(.ack(1, seq: seq, id: 1))
+            #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1)])
+            bench.write()
+            #expect(bench.news() == [news])
+        }
+    }
+
+    @Test func `a message that has waited as long as the hub remembers, less a day, expires and is burnt`() {
+        let day: Int64 = 86_400_000
+        let rows = [row(1, 1, sent: ClientBench.noon - 89 * day), row(2, 2, sent: ClientBench.noon - 89 * day - 1)]
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish()))
+        bench.load(stored(rows[0], rows[1], next: 3))
+        #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 2, .burning(.expired))]])
+        bench.write()
+        #expect(bench.news().last == .failed(abc, .of(2), .expired))
+        bench.handle(.calendar(ClientBench.noon + 1))
+        #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .burning(.expired))]])
+    }
+
+    @Test func `an expired message that was stored after all is told so; one that the hub no longer knows is uncertain`() {
+        var bench = ClientBench.live(stored: stored(row(1, 1, .burning(.expired)), next: 2), high: 1)
+        bench.receive(.ack(1, seq: 5, id: 1, dup: true))
+        #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1)])
+        bench = ClientBench.live(stored: stored(row(1, 1, .burning(.expired)), next: 2), high: 1)
+        bench.receive(.ack(1, seq: 0, id: nil, dup: true))
+        #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
+    }
+}

@@ -1,0 +1,68 @@
+import MachineCore
+import RoomCore
+import Testing
+
+@Suite struct ClientStoreFailureTests {
+    private let abc = ClientBench.abc
+    private let epoch = ClientBench.epoch
+
+    @Test func `when a transaction fails all that was ordered after it is void: the room is read again and joined again`() {
+        var bench = ClientBench.live()
+        bench.submit(1)
+        let failed = bench.machine.lastCommit
+        bench.receive(.entries(.of(11)))
+        _ = bench.look()
+        bench.handle(.notCommitted(failed, full: true))
+        #expect(
+            bench.look() == [
+                .news(.refused(abc, .of(1), .store(full: true))), .news(.storeFailed(full: true)), .news(.phase(abc, .loading)),
+            ])
+        bench.handle(.notCommitted(failed + 1, full: true))
+        #expect(bench.look() == [])
+        bench.submit(2)
+        #expect(bench.look() == [.news(.refused(abc, .of(2), .store(full: true)))])
+        bench.pass(.seconds(1))
+        #expect(bench.look() == [.load(abc)])
+        bench.load(StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1))
+        guard case .send(.join(let join)) = bench.look().last else {
+            Issue.record("not joined")
+            return
+        }
+        #expect(join.cursor == LogPosition(epoch: epoch, seq: 10))
+        #expect(join.next == 1, "the number of what was refused is given again")
+    }
+
+    @Test func `what is on disk is told even if what follows fails`() {
+        var bench = ClientBench.live()
+        bench.submit(1, 2)
+        let second = bench.machine.lastCommit
+        _ = bench.look()
+        bench.handle(.committed(second - 1), .notCommitted(second, full: false))
+        let news = bench.news()
+        #expect(news.first == .queued(abc, .of(1), cseq: 1))
+        #expect(news.contains(.refused(abc, .of(2), .store(full: false))))
+    }
+
+    @Test func `a store that fails again and again is asked ever later, up to 30 seconds`() {
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish()))
+        var waits: [Duration] = []
+        for _ in 0..<7 {
+            _ = bench.look()
+            bench.handle(.notLoaded(abc))
+            let start = bench.now
+            while !bench.effects.contains(.load(abc)) { bench.pass(.milliseconds(500)) }
+            waits.append(bench.now - start)
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
+    }
+
+    @Test func `other rooms do not suffer from a room that could not be read`() {
+        var bench = ClientBench.live()
+        let other = RoomName("other")!
+        bench.handle(.join(other, JoinWish()), .notLoaded(other))
+        bench.submit(1)
+        bench.write()
+        #expect(bench.sent().count == 1)
+    }
+}
