@@ -297,15 +297,15 @@ let package = Package(
             name: "HoldfastHubTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "Holdfast",
-                "HoldfastServer", "HoldfastHub", "HoldfastTesting", sqlite, hummingbird, jwt, lifecycle, metrics, nioCore, nioPosix,
-                nioLocks,
+                "HoldfastServer", "HoldfastHub", "HoldfastTesting", "ScriptedPeers", sqlite, hummingbird, jwt, lifecycle, metrics, nioCore,
+                nioPosix, nioLocks,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastServerTests",
             dependencies: [
                 "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer", "ScriptedPeers", metrics, metricsKit,
-                lifecycle,
+                lifecycle, nioCore,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -65,7 +65,7 @@ until_has() {
 pause() { read -r -t 0.05 <> <(:) || :; }
 
 # --- Help and usage
-for command in "" connect bench serve "serve echo" "serve quotes" quotes chaos demo pin doctor measure; do
+for command in "" connect bench serve "serve hub" "serve echo" "serve quotes" quotes chaos demo pin doctor measure; do
     # shellcheck disable=SC2086
     run $command --help </dev/null
     check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
@@ -407,6 +407,55 @@ check "dropped messages are gaps that are found, and mended" 'err_has " [1-9][0-
     python3 "$here/quotes-json.py" 500 <"$work/out" && [[ ! -s $work/quotes.log ]]'
 kill -TERM $quotes_pid
 wait $quotes_pid
+
+# --- Rooms
+expect "a hub that nobody could join is none" 64 "--jwks" serve hub
+expect "a hub speaks HTTP/1.1" 64 "HTTP/1.1 only" serve hub --dev --http2
+expect "development tokens stay on this machine" 1 "this machine only" serve hub --dev --host 0.0.0.0 --port 0 --data "$work/hub"
+echo short >"$work/secret"
+expect "a secret that is short is refused" 1 "32 bytes" serve hub --secret-file "$work/secret" --port 0 --data "$work/hub"
+echo '{"prot": 1}' >"$work/hub.json"
+expect "a configuration with a misspelt option is refused" 64 "no option prot" serve hub --config "$work/hub.json"
+echo "an API key of a test" >"$work/api-keys"
+echo "{\"data\": \"$work/hub\", \"dev\": true, \"api-key-file\": \"$work/api-keys\", \"backup-to\": \"$work\"}" >"$work/hub.json"
+mkfifo "$work/hub-url"
+# start_hub: on any free port; leaves hub_pid, hub_url and hub_http behind.
+start_hub() {
+    : >"$work/hub.log"
+    "$tool" serve hub --config "$work/hub.json" --port 0 >"$work/hub-url" 2>"$work/hub.log" &
+    hub_pid=$!
+    servers+=($hub_pid)
+    hub_url=$(first_line "$work/hub-url")
+    hub_http=http${hub_url#ws}
+    hub_http=${hub_http%/rooms}
+}
+# ask STATUS PATTERN PATH [FIELD]… [--post BODY]: asks the hub over HTTP.
+ask() { timeout 30 python3 "$here/ask.py" "$1" "$2" "$hub_http$3" "${@:4}" >"$work/out" 2>"$work/err"; }
+api_key="Authorization: Bearer an API key of a test"
+post() { ask "$1" "$2" /api/rooms/lobby/messages "$api_key" "Idempotency-Key: $3" --post "$4"; }
+start_hub
+until_has "$work/hub.log" "chat: " $hub_pid
+check "serve hub prints the URL of its rooms" '[[ $hub_url == ws://127.0.0.1:*/rooms ]]'
+check "serve hub says where the page and the chat are" 'grep -q "page: $hub_http/ " "$work/hub.log" && grep -q "chat $hub_url" "$work/hub.log"'
+check "a hub is alive and ready" 'ask 200 alive /healthz && ask 200 ready /readyz'
+check "a hub has a page, its status and its metrics" \
+    'ask 200 "<html|<!doctype" / && ask 200 "\"connections\":0" /status.json && ask 200 "holdfast_hub_connections 0" /metrics'
+id=01890000-0000-7000-8000-000000000001
+check "a program publishes" 'post 201 "\"seq\":1,.*\"dup\":false" $id "{\"type\":\"note\",\"body\":\"hi\"}"'
+check "a request that comes again is stored once" 'post 200 "\"seq\":1,.*\"dup\":true" $id "{\"type\":\"note\",\"body\":\"hi\"}"'
+check "the API asks for a key" 'ask 401 key /api/rooms/lobby/messages'
+check "a copy of the log is made" \
+    'ask 201 path /api/backup "$api_key" --post "" && [[ -s $(sed "s/.*:\"//; s/\".*//" "$work/out") ]]'
+expect "a second hub may not have the same log" 1 "another hub" serve hub --config "$work/hub.json" --port 0
+kill -KILL $hub_pid
+wait $hub_pid 2>/dev/null
+start_hub
+check "what was stored outlives kill -9" \
+    'ask 200 "\"body\":\"hi\"" /api/rooms/lobby/messages "$api_key"'
+kill -TERM $hub_pid
+wait $hub_pid
+status=$?
+check "SIGTERM ends a hub with status 0" '[[ $status == 0 ]]'
 
 # --- TLS
 mkfifo "$work/tls-url"

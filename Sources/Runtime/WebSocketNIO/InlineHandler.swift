@@ -64,6 +64,14 @@ public final class InlineSocket {
         return message.withBytes { handler.takeUnretainedValue().sendInline(message.kind, $0) }
     }
 
+    /// Takes no more messages after the present one, until ``resumeReceiving()``: the peer is slowed down by TCP.
+    ///
+    /// Pings wait meanwhile, too. Closing reads on.
+    public func pauseReceiving() { handler?.takeUnretainedValue().isHeld = true }
+
+    /// Takes messages again.
+    public func resumeReceiving() { handler?.takeUnretainedValue().resumeInline() }
+
     /// Closes: what was sent leaves first, then the close frame.
     ///
     /// A code that this side may not send (RFC 6455 §7.4) is replaced by 1000; the reason is cut to 123 bytes.

@@ -7,6 +7,7 @@ import WebSocketRuntime
 /// A client that is slow with its head, or with TLS before it, is dropped at the deadline.
 package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler, Alarmed {
     package typealias InboundIn = ByteBuffer
+    package typealias InboundOut = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
     private enum Phase {
@@ -23,6 +24,8 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
     private var head: HeadParser<RequestHead>
     @exclusivity(unchecked) private var phase = Phase.head
     private var early = ByteBuffer()
+    /// All that was read of the head, for another server to read it again.
+    private var original = ByteBuffer()
     @exclusivity(unchecked) private var context: ChannelHandlerContext?
     private let local: LoopLocal
     private var sharesReads = false
@@ -72,6 +75,7 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
             if case .asking = phase { early.writeBuffer(&buffer) }
             return
         }
+        if options.handOver != nil { original.writeImmutableBuffer(buffer) }
         do throws(HandshakeFailure) {
             guard let request = try buffer.readHead(&head) else { return }
             if buffer.readableBytes > 0 { early = sharesReads ? ByteBuffer(bytes: buffer.readableBytesView) : buffer }
@@ -103,6 +107,8 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
 
     private func take(_ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
         let handshake = try ServerOptions.handshake(of: request)
+        if handshake == nil, let handOver = options.handOver { return makeWay(context, handOver) }
+        original = ByteBuffer()
         guard let handshake, options.decide == nil else { return ask(about: request, handshake, context) }
         try accept(handshake, subprotocol: nil, headers: [:], context)
     }
@@ -164,6 +170,22 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
                 context.fireChannelReadComplete()
             }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
+    /// Lets another server have the connection, and all that came on it.
+    private func makeWay(_ context: ChannelHandlerContext, _ handOver: @Sendable (any Channel) throws -> Void) {
+        end()
+        do {
+            try WebSocketChannel.keepReads(of: context.channel)
+            try handOver(context.channel)
+            context.fireChannelRead(wrapInboundOut(original))
+            context.fireChannelReadComplete()
+            context.pipeline.syncOperations.removeHandler(self, promise: nil)
+            // What comes next is read as the other server likes it.
+            try context.channel.syncOptions?.setOption(.autoRead, value: true)
         } catch {
             context.close(promise: nil)
         }

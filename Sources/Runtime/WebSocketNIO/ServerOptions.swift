@@ -40,6 +40,11 @@ package struct ServerOptions: Sendable {
     package var inline: (@Sendable (RequestHead, _ peer: SocketAddress?) -> any InlineHandler)?
     /// Asked about every valid upgrade request; nil: all are accepted, at once.
     package var decide: (@Sendable (ServerHandshake, _ peer: SocketAddress?) async -> Decision)?
+    /// Puts another HTTP server behind the handshake's handler, for connections whose first request is no upgrade; nil: `answer` says all
+    /// that is said to them.
+    ///
+    /// Called on the event loop. What was read so far, the request's head included, is read again by what was added.
+    package var handOver: (@Sendable (any Channel) throws -> Void)?
     /// Answers requests that are not upgrades.
     package var answer: @Sendable (RequestHead) async -> PlainResponse
 

@@ -120,6 +120,14 @@ package final class WebSocketChannel: BatchTransport {
         }
     }
 
+    /// Takes back what ``shareReads(of:_:hasRead:)`` chose, for a channel that others read from now on.
+    static func keepReads(of channel: any Channel) throws {
+        guard MultiThreadedEventLoopGroup.currentEventLoop != nil, let options = channel.syncOptions else { return }
+        try options.setOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator())
+        try options.setOption(.maxMessagesPerRead, value: 4)
+        try options.setOption(.writeBufferWaterMark, value: ChannelOptions.Types.WriteBufferWaterMark(low: 32 * 1024, high: 64 * 1024))
+    }
+
     private init(
         _ agreement: Agreement, _ role: Role, _ channel: any Channel, _ lease: LoopLease?, _ local: LoopLocal,
         _ handler: HandlerReference, _ inbound: InboundQueue, _ outbound: OutboundQueue, _ meter: TrafficMeter,

@@ -25,6 +25,7 @@ extension WebSocketHandler {
 
     /// The app has taken enough: parse what waits, and read on.
     func resumeReading() {
+        guard !isHeld || closing.isClosing || survivor != nil else { return }
         isPaused = false
         feedHeartbeat(.resumed)
         finishTurn()
@@ -112,6 +113,7 @@ extension WebSocketHandler {
         }
         reading = nil
         traffic.bytesIn -= rest
+        if isHeld { pause() }
         guard rest > 0, !isDiscarding else { return }
         buffer.moveReaderIndex(to: buffer.writerIndex - rest)
         if let length = buffer.withUnsafeReadableBytes(lengthOfUnfinished) { return begin(length, with: &buffer, isShared: isShared) }
@@ -161,7 +163,7 @@ extension WebSocketHandler {
             traffic.messagesIn &+= count
             traffic.payloadIn &+= payload
         }
-        while !isDiscarding, !isBlocked || isSendingOver {
+        while !isDiscarding, !(isBlocked || isHeld) || isSendingOver {
             if let lone = reader.nextLone(&bytes) {
                 // SAFETY: nobody else looks at the bytes of a read; the channel's pool uses them again only when we have let go.
                 try lone.unmaskInPlace()

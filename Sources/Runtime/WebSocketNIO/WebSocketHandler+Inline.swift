@@ -58,6 +58,17 @@ extension WebSocketHandler {
         flush()
     }
 
+    func resumeInline() {
+        guard isHeld.take(), isPaused else { return }
+        // The end of the turn in progress has been decided, and a channel that takes nothing resumes by itself.
+        if isInTurn { return local.loop.assumeIsolated().execute { self.goOnReceiving() } }
+        goOnReceiving()
+    }
+
+    private func goOnReceiving() {
+        if isPaused, !isHeld, !isBlocked { resumeReading() }
+    }
+
     func closeInline(_ frame: CloseFrame) {
         feedClosing(.close(frame))
         flushLater()

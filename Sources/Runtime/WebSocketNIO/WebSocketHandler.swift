@@ -71,6 +71,8 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
     /// Where an inline handler's long frames are read to; there is one from the first of them on.
     @exclusivity(unchecked) var longInput: LongInput?
     @exclusivity(unchecked) var isPaused = false
+    /// An inline handler wants no more messages for now.
+    @exclusivity(unchecked) var isHeld = false
     /// Itself, when TCP is over and bytes are left unparsed: the pipeline keeps it no longer.
     var survivor: WebSocketHandler?
     /// The app has asked to close and was full: what still comes is dropped, to the end, for a hole would be worse.

@@ -9,12 +9,15 @@ final class ChannelRegistry: Sendable {
         let channel: any Channel
         /// Nil before its handshake, and after its end.
         var socket: WebSocketChannel?
+        /// Another server has it.
+        var isGuest = false
     }
     private struct State {
         var members: [ObjectIdentifier: Member] = [:]
         /// Those that are to be told that there are too many.
         var rejected: [ObjectIdentifier: any Channel] = [:]
         var socketCount = 0
+        var guestCount = 0
         var isClosing = false
         /// Who waits for the last socket to end.
         var onDrained: CheckedContinuation<Void, Never>?
@@ -25,9 +28,14 @@ final class ChannelRegistry: Sendable {
             socketCount += socket == nil ? -1 : 1
         }
 
+        mutating func remove(_ id: ObjectIdentifier) {
+            set(nil, of: id)
+            if let member = members.removeValue(forKey: id), member.isGuest { guestCount -= 1 }
+        }
+
         /// Who is to be told that no socket is left and none will come.
         mutating func takeDrained() -> CheckedContinuation<Void, Never>? {
-            isClosing && socketCount == 0 ? onDrained.take() : nil
+            isClosing && socketCount == 0 && guestCount == 0 ? onDrained.take() : nil
         }
     }
     private let state = NIOLockedValueBox(State())
@@ -36,6 +44,8 @@ final class ChannelRegistry: Sendable {
     init(capacity: Int) { self.capacity = capacity }
 
     var count: Int { state.withLockedValue(\.members.count) }
+    /// How many another server has.
+    var guestCount: Int { state.withLockedValue(\.guestCount) }
 
     /// What becomes of a new channel.
     enum Welcome {
@@ -69,8 +79,7 @@ final class ChannelRegistry: Sendable {
 
     private func remove(_ id: ObjectIdentifier) {
         let drained = state.withLockedValue { state in
-            state.set(nil, of: id)
-            state.members[id] = nil
+            state.remove(id)
             return state.takeDrained()
         }
         drained?.resume()
@@ -81,6 +90,16 @@ final class ChannelRegistry: Sendable {
         state.withLockedValue { state in
             state.set(socket, of: socket.id)
             return !state.isClosing
+        }
+    }
+
+    /// Another server has a connection until it closes; false if it is closing, or this server is.
+    func host(_ channel: any Channel) -> Bool {
+        state.withLockedValue { state in
+            guard !state.isClosing, let index = state.members.index(forKey: ObjectIdentifier(channel)) else { return false }
+            state.members.values[index].isGuest = true
+            state.guestCount += 1
+            return true
         }
     }
 
@@ -112,7 +131,7 @@ final class ChannelRegistry: Sendable {
             return (state.members.values.compactMap(\.socket), others, state.takeDrained())
         }
         drained?.resume()
-        // Those that speak HTTP/2 take no more requests.
+        // Those that speak HTTP/2, or to another server, take no more requests.
         for channel in others { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
         await withDiscardingTaskGroup { group in
             for socket in sockets { group.addTask { _ = await socket.close(.shutdown) } }

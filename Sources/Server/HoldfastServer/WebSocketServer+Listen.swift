@@ -7,9 +7,11 @@ import WebSocketNIO
 extension WebSocketServer {
     typealias OnOpen = @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
 
-    func listen(_ channels: ChannelRegistry, _ arrivals: [Arrivals], _ meters: ServerMeters?) async throws(WebSocketError) -> Listener {
+    func listen(
+        _ channels: ChannelRegistry, _ arrivals: [Arrivals], _ guestList: GuestList?, _ meters: ServerMeters?
+    ) async throws(WebSocketError) -> Listener {
         let tls = try configuration.tls.map { options throws(WebSocketError) in try options.context(configuration.httpVersion) }
-        let (open, full) = (serverOptions(meters), overloadedOptions(meters))
+        let (open, full) = (serverOptions(guestList, meters), overloadedOptions(meters))
         let openStreams = http2Options { stream in
             let welcome = channels.add(stream)
             if welcome == .ignored { meters?.refused(.full) }
@@ -82,10 +84,11 @@ extension WebSocketServer {
         }
     }
 
-    private func serverOptions(_ meters: ServerMeters?) -> ServerOptions {
+    private func serverOptions(_ guestList: GuestList?, _ meters: ServerMeters?) -> ServerOptions {
         let http = http
         var options = ServerOptions(decide: decide) { await http($0).plain }
         if let meters { options.onOutcome = { meters.ended($0) } }
+        if let guestList { options.handOver = { try guestList.admit($0) } }
         options.headLimit = configuration.limits.head
         options.isSecure = configuration.tls != nil
         if case .inline(let make) = handler {

@@ -31,6 +31,8 @@ public struct WebSocketServer: Service {
     let upgrade: (@Sendable (UpgradeRequest) async -> UpgradeDecision)?
     let http: @Sendable (RequestHead) async -> HTTPResponse
     let handler: Serving
+    /// Takes the connections whose first request asks for no WebSocket, in place of `http`; over HTTP/2 that still answers.
+    package var guests: GuestServer?
 
     /// Makes a server; nothing happens until it is run.
     ///
@@ -82,9 +84,10 @@ public struct WebSocketServer: Service {
     /// - Throws: What `body` throws; `WebSocketError` if the address is taken or the certificate cannot be read.
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
         let channels = ChannelRegistry(capacity: configuration.maximumConnections)
+        let guestList = guests.map { GuestList($0, channels) }
         let arrivals = MultiThreadedEventLoopGroup.singleton.makeIterator().map { Arrivals(on: $0) }
         let meters = ServerMeters(configuration.metrics ?? MetricsSystem.factory)
-        let listener = try await listen(channels, arrivals, meters)
+        let listener = try await listen(channels, arrivals, guestList, meters)
         let server: RunningServer
         if let path = configuration.unixSocket {
             server = RunningServer(host: "localhost", port: 0, socketPath: path, isSecure: configuration.tls != nil, channels: channels)
@@ -95,7 +98,7 @@ public struct WebSocketServer: Service {
             throw WebSocketError(TransportError(.invalidConfiguration, "the server has no address"))
         }
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await serve(arrivals, channels) }
+            group.addTask { await serve(arrivals, guestList, channels) }
             if let meters {
                 group.addTask { while (try? await Task.sleep(for: ServerMeters.watchInterval)) != nil { meters.tellTraffic() } }
             }
@@ -116,9 +119,10 @@ public struct WebSocketServer: Service {
     }
 
     /// Serves until there is nobody left, and will be nobody.
-    private func serve(_ arrivals: [Arrivals], _ channels: ChannelRegistry) async {
-        guard case .task(let handler) = handler else { return await channels.drained() }
+    private func serve(_ arrivals: [Arrivals], _ guestList: GuestList?, _ channels: ChannelRegistry) async {
         await withDiscardingTaskGroup { group in
+            if let guestList { group.addTask { await guestList.run() } } else { group.addTask { await channels.drained() } }
+            guard case .task(let handler) = handler else { return }
             for arrivals in arrivals {
                 let reception = Reception(arrivals, channels, configuration, handler)
                 group.addTask { await reception.run(on: arrivals.makeActor()) }

@@ -1,3 +1,4 @@
+import HoldfastHub
 import HoldfastServer
 import Testing
 import WebSocketCore

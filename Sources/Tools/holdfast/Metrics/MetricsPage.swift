@@ -1,5 +1,6 @@
 import Metrics
 import Holdfast
+import HoldfastHub
 import HoldfastServer
 
 /// Serves the registry to Prometheus: `/metrics` on a port of its own, on this machine only.

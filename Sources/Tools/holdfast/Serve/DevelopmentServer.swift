@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastHub
 import HoldfastServer
 
 /// Runs a server as its options say, until a signal comes.

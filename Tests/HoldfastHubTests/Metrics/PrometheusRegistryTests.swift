@@ -1,7 +1,7 @@
 import Metrics
 import Testing
 
-@testable import HoldfastTool
+@testable import HoldfastHub
 
 /// How the registry is told, in the text format 0.0.4.
 @Suite struct PrometheusRegistryTests {

@@ -1,4 +1,4 @@
-import Metrics
+package import Metrics
 import NIOConcurrencyHelpers
 
 /// Keeps what is counted and measured, and tells it as Prometheus reads it.
@@ -9,9 +9,12 @@ import NIOConcurrencyHelpers
 /// | `Meter`, `Gauge` | a gauge |
 /// | `Timer` | a histogram in seconds, its name ending in `_seconds` |
 /// | `Recorder` | a histogram |
-final class PrometheusRegistry: MetricsFactory {
+package final class PrometheusRegistry: MetricsFactory {
+    /// A registry of nothing.
+    package init() {}
+
     /// More combinations of labels than this of one metric all count in one series, which says so.
-    static let mostSeries = 100
+    package static let mostSeries = 100
     private static let overflow = [("overflow", "true")]
 
     private struct Family {
@@ -21,36 +24,36 @@ final class PrometheusRegistry: MetricsFactory {
     }
     private let families = NIOLockedValueBox<[String: Family]>([:])
 
-    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         series(.counter, label, dimensions) { PrometheusNumber() }
     }
 
-    func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
+    package func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
         series(.counter, label, dimensions) { PrometheusNumber() }
     }
 
-    func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         series(.gauge, label, dimensions) { PrometheusNumber() }
     }
 
-    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+    package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         aggregate
             ? series(.histogram, label, dimensions) { PrometheusHistogram(bounds: PrometheusHistogram.plain) }
             : series(.gauge, label, dimensions) { PrometheusNumber() }
     }
 
-    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         series(.timer, label, dimensions) { PrometheusHistogram(bounds: PrometheusHistogram.seconds) }
     }
 
-    func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
-    func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
-    func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
-    func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
-    func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
+    package func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
+    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
+    package func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
+    package func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
+    package func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 
     /// All of it in the text format 0.0.4.
-    var text: String {
+    package var text: String {
         families.withLockedValue { families in
             families.sorted { $0.key < $1.key }.map { name, family in
                 let lines = family.series.sorted { $0.key < $1.key }.flatMap { $1.lines(name, labels: $0) }

@@ -1,0 +1,113 @@
+import Foundation
+import JWTKit
+
+/// A key that tokens may be signed with, by one algorithm only.
+///
+/// That a key knows its algorithm is what makes key confusion impossible: what a token's header says only chooses among keys.
+public struct TokenKey: Sendable {
+    /// The algorithms that are taken.
+    public enum Algorithm: String, Hashable, Sendable, CaseIterable {
+        /// HMAC with SHA-256, and a secret that both sides know.
+        case hs256 = "HS256"
+        /// RSA with SHA-256, at least 2048 bits.
+        case rs256 = "RS256"
+        /// ECDSA on P-256.
+        case es256 = "ES256"
+        /// Ed25519.
+        case edDSA = "EdDSA"
+    }
+    /// Its name; tokens that name a key are only tried with that.
+    public let id: String?
+    /// What it is for.
+    public let algorithm: Algorithm
+    let signer: any JWTAlgorithm
+
+    private init(_ id: String?, _ algorithm: Algorithm, _ add: (JWTKeyCollection) async throws -> Void) async throws {
+        let collection = JWTKeyCollection()
+        try await add(collection)
+        (self.id, self.algorithm, signer) = (id, algorithm, try await collection.getKey())
+    }
+
+    /// A secret of at least 32 bytes.
+    public static func secret(_ secret: [UInt8], id: String? = nil) async throws(HubError) -> TokenKey {
+        guard secret.count >= 32 else { throw HubError.key("a secret has to have at least 32 bytes; this one has \(secret.count)") }
+        return try await make(id, .hs256) { await $0.add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256) }
+    }
+
+    /// A public key as PEM: RSA, P-256 or Ed25519.
+    public static func pem(_ text: String, id: String? = nil) async throws(HubError) -> TokenKey {
+        if text.contains("PRIVATE KEY") { throw HubError.key("this is a private key; a hub needs the public one only") }
+        if let key = try? Insecure.RSA.PublicKey(pem: text) {
+            return try await make(id, .rs256) { await $0.add(rsa: key, digestAlgorithm: .sha256) }
+        }
+        if let key = try? ES256PublicKey(pem: text) { return try await make(id, .es256) { await $0.add(ecdsa: key) } }
+        if let key = try? EdDSA.PublicKey(pem: text) { return try await make(id, .edDSA) { await $0.add(eddsa: key) } }
+        throw HubError.key("not a public key in PEM of RSA (2048 bits or more), P-256 or Ed25519")
+    }
+
+    /// The keys of a JSON Web Key Set that are for signatures of the algorithms taken; others are passed over.
+    public static func set(_ json: [UInt8]) async throws(HubError) -> [TokenKey] {
+        let records: [Record]
+        do {
+            records = try JSONDecoder().decode(RecordSet.self, from: Data(json)).keys
+        } catch {
+            throw HubError.key("not a JSON Web Key Set: \(error)")
+        }
+        var keys: [TokenKey] = []
+        for record in records where record.use ?? "sig" == "sig" {
+            if let key = try await record.key() { keys.append(key) }
+        }
+        if keys.isEmpty { throw HubError.key("the key set holds no key for HS256, RS256, ES256 or EdDSA") }
+        return keys
+    }
+
+    fileprivate static func make(
+        _ id: String?, _ algorithm: Algorithm, _ add: (JWTKeyCollection) async throws -> Void
+    ) async throws(HubError) -> TokenKey {
+        do { return try await TokenKey(id, algorithm, add) } catch { throw HubError.key("\(error)") }
+    }
+
+    private struct RecordSet: Decodable { let keys: [Record] }
+
+    /// A key of a set (RFC 7517, RFC 7518 §6).
+    private struct Record: Decodable {
+        let kty: String
+        let use: String?
+        let kid: String?
+        let alg: String?
+        let crv: String?
+        let n: String?
+        let e: String?
+        let x: String?
+        let y: String?
+        let k: String?
+
+        /// Nil if it is for something else.
+        func key() async throws(HubError) -> TokenKey? {
+            switch (kty, crv) {
+            case ("RSA", _) where alg ?? "RS256" == "RS256":
+                guard let n, let e else { throw HubError.key("an RSA key lacks n or e") }
+                return try await TokenKey.make(kid, .rs256) {
+                    await $0.add(rsa: try Insecure.RSA.PublicKey(modulus: n, exponent: e), digestAlgorithm: .sha256)
+                }
+            case ("EC", "P-256") where alg ?? "ES256" == "ES256":
+                guard let x, let y else { throw HubError.key("a P-256 key lacks x or y") }
+                // The library reads Base64 with its padding and the common alphabet.
+                let parameters = (x: Self.base64(x), y: Self.base64(y))
+                return try await TokenKey.make(kid, .es256) { await $0.add(ecdsa: try ES256PublicKey(parameters: parameters)) }
+            case ("OKP", "Ed25519") where alg ?? "EdDSA" == "EdDSA":
+                guard let x else { throw HubError.key("an Ed25519 key lacks x") }
+                return try await TokenKey.make(kid, .edDSA) { await $0.add(eddsa: try EdDSA.PublicKey(x: x, curve: .ed25519)) }
+            case ("oct", _) where alg ?? "HS256" == "HS256":
+                guard let k, let secret = Data(base64Encoded: Self.base64(k)) else { throw HubError.key("a secret lacks k") }
+                return try await TokenKey.secret([UInt8](secret), id: kid)
+            default: return nil
+            }
+        }
+
+        private static func base64(_ url: String) -> String {
+            let text = url.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+            return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import HTTPTypes
+import Holdfast
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import RoomCore
+
+extension HubPages {
+    /// Publishes what a program has to say, without joining.
+    ///
+    /// The body is a publication as in the protocol, without what the hub adds: `type`, `body` or `bin`, and perhaps `about`, `at` and `user`.
+    /// Its name is the request's `Idempotency-Key`, a UUID, or drawn; a request that comes again under its key is stored once.
+    func publish(_ request: Request, in room: RoomName) async throws -> Response {
+        var request = request
+        let body = try await request.collectBody(upTo: Self.mostBytes)
+        let id: MessageID
+        if let field = HTTPField.Name("Idempotency-Key"), let key = request.headers[field] {
+            guard let name = MessageID(key) else { return .refused(.badRequest, "the Idempotency-Key is no UUID") }
+            id = name
+        } else {
+            var chance = SystemRandomNumberGenerator()
+            id = MessageID(at: HubCalendar.now, using: &chance)
+        }
+        guard let draft = PublicationDraft(Array(body.readableBytesView), in: room, id: id, now: HubCalendar.now) else {
+            return .refused(.badRequest, "the body is no publication: {\"type\": …, \"body\": …}")
+        }
+        do {
+            let stored = try await core.publish(to: room, from: draft.user, draft.content, id: id, sent: draft.sent)
+            let text = """
+                {"room":\(Self.json(room.text)),"epoch":"\(Hexadecimal.digits(stored.position.epoch))","seq":\(stored.position.seq),\
+                "id":"\(id)","at":\(stored.at),"dup":\(stored.isDuplicate)}
+                """
+            return .json(stored.isDuplicate ? .ok : .created, Array(text.utf8))
+        } catch let refusal as PublishingRefusal {
+            return .refused(refusal)
+        } catch HubError.stopped {
+            return .refused(.serviceUnavailable, "the hub stops, or has too much to do", after: 1000)
+        }
+    }
+
+    /// Entries of a room below a number, as in the protocol's `page`; without one, the last.
+    func history(_ request: Request, of room: RoomName) async throws -> Response {
+        let query = request.uri.queryParameters
+        let before = query.get("before").map { Int64($0) } ?? .max
+        let limit = query.get("limit").map { Int64($0) } ?? 50
+        guard let before, let limit, before > 0, (1...configuration.limits.page).contains(limit) else {
+            return .refused(.badRequest, "before is a number above 0, limit one from 1 to \(configuration.limits.page)")
+        }
+        let end = min(before, RoomsLimits.number)
+        do {
+            let reply = try await core.ask { .fetchBefore($0, room, seq: end, limit: limit, bytes: 1 << 20) }
+            guard case .fetched(_, let items, let base) = reply else { return .refused(.notFound, "there is no such room") }
+            let page = HubFrame.Page(reference: 0, room: room, epoch: try await core.head(of: room).epoch, items: items, base: base)
+            return .json(.ok, HubFrame.page(page).json())
+        } catch {
+            return .refused(.serviceUnavailable, "the log cannot be read now", after: 1000)
+        }
+    }
+
+    /// Copies the log into the directory for backups.
+    func backup() async -> Response {
+        guard let directory = configuration.backups else { return .refused(.notFound, "this hub has no directory for backups") }
+        let path = "\(directory)/rooms-\(HubCalendar.now).sqlite"
+        do throws(RoomLogError) {
+            try await log.backup(to: path)
+            return .json(.created, Array("{\"path\":\(Self.json(path))}".utf8))
+        } catch {
+            configuration.logger.error("no backup", metadata: ["reason": "\(error)"])
+            return .refused(HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage"), "\(error)")
+        }
+    }
+
+    static func json(_ text: String) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
+    }
+}
+
+extension Response {
+    static func refused(_ status: HTTPResponse.Status, _ text: String, code: Refusal.Code? = nil, after: Int64? = nil) -> Response {
+        var headers = HTTPFields()
+        // In whole seconds, upwards (RFC 9110 §10.2.3).
+        if let after { headers[.retryAfter] = "\((after + 999) / 1000)" }
+        let number = code.map { "\"code\":\($0.rawValue)," } ?? ""
+        return .json(status, Array("{\(number)\"error\":\(HubPages.json(text))}".utf8), headers: headers)
+    }
+
+    fileprivate static func refused(_ refusal: PublishingRefusal) -> Response {
+        let status: HTTPResponse.Status =
+            switch refusal.refusal.code {
+            case .rights, .device: .forbidden
+            case .size: .contentTooLarge
+            case .rate, .count: .tooManyRequests
+            case .storage, .lagging, .stopping: .serviceUnavailable
+            default: .badRequest
+            }
+        var after: Int64?
+        if case .after(let milliseconds) = refusal.refusal.retry { after = milliseconds }
+        return .refused(status, refusal.refusal.text, code: refusal.refusal.code, after: after)
+    }
+}

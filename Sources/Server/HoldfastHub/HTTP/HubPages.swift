@@ -1,0 +1,167 @@
+import Foundation
+import HTTPTypes
+import Holdfast
+import HoldfastServer
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import RoomCore
+
+/// All that the hub serves over plain HTTP: its page, its status, its metrics, and the API.
+struct HubPages: Sendable {
+    /// How long a connection may be silent between requests, or within one.
+    private static let idleTimeout = TimeAmount.seconds(60)
+    /// Requests for the API that are longer are refused.
+    static let mostBytes = 256 * 1024
+
+    let core: HubCore
+    let log: SQLiteRoomLog
+    let status: HubStatus
+    let registry: PrometheusRegistry
+    let configuration: HubConfiguration
+
+    /// Serves the connections of the hub's port that ask for no WebSocket.
+    func guests() -> GuestServer {
+        let (responder, logger) = (router().buildResponder(), configuration.logger)
+        let http = HTTP1Channel(
+            responder: { request, writer, channel in
+                let context = HubRequestContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
+                let response: Response
+                do {
+                    response = try await responder.respond(to: request, context: context)
+                } catch {
+                    logger.error("a request failed", metadata: ["path": "\(request.uri.path)", "reason": "\(error)"])
+                    response = Response(status: .internalServerError)
+                }
+                try await writer.write(response: response.head, body: response.body)
+            }, configuration: HTTP1Channel.Configuration(idleTimeout: Self.idleTimeout))
+        return GuestServer { channel in
+            var setUp: Swift.Result<HTTP1Channel.Value, any Error>?
+            // It is done when it returns, for this is the event loop.
+            http.setup(channel: channel, logger: logger).assumeIsolated().whenComplete { setUp = $0 }
+            guard let value = try setUp?.get() else { throw ChannelError.operationUnsupported }
+            return { await http.handle(value: value, logger: logger) }
+        }
+    }
+
+    private func router() -> Router<HubRequestContext> {
+        let router = Router(context: HubRequestContext.self, options: .autoGenerateHeadEndpoints)
+        for path: RouterPath in ["/", "/status", "/page/**"] { router.get(path) { request, _ in page(request.uri.path) } }
+        router.get("/healthz") { _, _ in Response.text(.ok, "alive\n") }
+        router.get("/readyz") { _, _ in await readiness() }
+        let insight = router.group().add(middleware: KeyMiddleware(keys: configuration.apiKeys, letsLocalIn: true))
+        insight.get("/metrics") { _, _ in
+            Response.text(.ok, registry.text, type: "text/plain; version=0.0.4; charset=utf-8")
+        }
+        insight.get("/status.json") { _, _ in Response.json(.ok, await status.present()?.json ?? Array("{}".utf8)) }
+        insight.get("/status/stream") { _, _ in stream() }
+        let api = router.group("/api").add(middleware: KeyMiddleware(keys: configuration.apiKeys, letsLocalIn: false))
+        api.post("/rooms/:room/messages") { request, context in try await publish(request, in: try room(context)) }
+        api.get("/rooms/:room/messages") { request, context in try await history(request, of: try room(context)) }
+        api.post("/backup") { _, _ in await backup() }
+        return router
+    }
+
+    private func page(_ path: String) -> Response {
+        guard let file = HubPage.file(for: path) else { return .text(.notFound, "There is no such page.\n") }
+        var headers = HTTPFields()
+        for (name, value) in HubPage.headers { if let name = HTTPField.Name(name) { headers[name] = value } }
+        headers[.contentType] = file.type
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes)))
+    }
+
+    private func readiness() async -> Response {
+        if core.isStopping { return .text(.serviceUnavailable, "the hub stops\n") }
+        if case .failing(let error) = await log.health { return .text(.serviceUnavailable, "\(error)\n") }
+        return .text(.ok, "ready\n")
+    }
+
+    /// The status once a second, as server-sent events.
+    private func stream() -> Response {
+        guard let reports = status.watch() else { return .text(.serviceUnavailable, "too many watch already\n") }
+        let headers: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
+        return Response(
+            status: .ok, headers: headers,
+            body: ResponseBody { writer in
+                for await report in reports {
+                    var event = ByteBuffer(string: "data: ")
+                    event.writeBytes(report)
+                    event.writeStaticString("\n\n")
+                    try await writer.write(event)
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    private func room(_ context: HubRequestContext) throws -> RoomName {
+        guard let name = context.parameters.get("room"), let room = RoomName(name.removingPercentEncoding ?? name) else {
+            throw HTTPError(.badRequest, message: "a room's name has 1 to 128 bytes and no control characters")
+        }
+        return room
+    }
+}
+
+/// A request, and where it comes from.
+struct HubRequestContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    /// Whether the client is on this machine; see ``Caller/isLocal`` for what a proxy may say.
+    let isLoopback: Bool
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        isLoopback = Caller.isLoopback(source.channel.remoteAddress?.ipAddress ?? "local")
+    }
+}
+
+/// Lets those pass who show an API key.
+struct KeyMiddleware: RouterMiddleware {
+    let keys: [String]
+    /// Whether clients on this machine need none.
+    let letsLocalIn: Bool
+
+    func handle(
+        _ request: Request, context: HubRequestContext, next: @concurrent (Request, HubRequestContext) async throws -> Response
+    ) async throws -> Response {
+        if letsLocalIn, context.isLoopback, !request.isForwarded, Caller.isLoopbackName(request.head.authority) {
+            return try await next(request, context)
+        }
+        if let shown = Caller.bearer(request.headers[.authorization]), keys.reduce(false, { $1.isSame(as: shown) || $0 }) {
+            return try await next(request, context)
+        }
+        return .text(
+            .unauthorized, keys.isEmpty ? "This hub has no API keys.\n" : "Show an API key: Authorization: Bearer …\n",
+            headers: [.wwwAuthenticate: "Bearer"])
+    }
+}
+
+extension String {
+    /// Compares in a time that does not tell how much of it was right.
+    fileprivate func isSame(as other: String) -> Bool {
+        let (one, two) = (Array(utf8), Array(other.utf8))
+        guard one.count == two.count else { return false }
+        return zip(one, two).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+extension Request {
+    fileprivate var isForwarded: Bool {
+        ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"].contains { name in HTTPField.Name(name).map { headers[$0] != nil } ?? false }
+    }
+}
+
+extension Response {
+    static func text(
+        _ status: HTTPResponse.Status, _ text: String, type: String = "text/plain; charset=utf-8", headers: HTTPFields = HTTPFields()
+    ) -> Response {
+        var headers = headers
+        headers[.contentType] = type
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+
+    static func json(_ status: HTTPResponse.Status, _ bytes: [UInt8], headers: HTTPFields = HTTPFields()) -> Response {
+        var headers = headers
+        headers[.contentType] = "application/json"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}

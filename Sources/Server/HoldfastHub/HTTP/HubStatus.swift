@@ -1,0 +1,102 @@
+import Foundation
+import Holdfast
+import NIOConcurrencyHelpers
+import RoomCore
+
+/// Looks at the hub once a second, keeps what it saw, and shows it to whoever watches.
+final class HubStatus: Sendable {
+    /// More cannot watch at once.
+    private static let mostWatchers = 64
+
+    private struct State {
+        var report: HubReport?
+        var watchers: [Int: AsyncStream<[UInt8]>.Continuation] = [:]
+        var lastWatcher = 0
+        var isOver = false
+    }
+    private let state = NIOLockedValueBox(State())
+    private let core: HubCore
+    private let log: SQLiteRoomLog
+    private let started = HubCalendar.now
+
+    init(_ core: HubCore, _ log: SQLiteRoomLog) { (self.core, self.log) = (core, log) }
+
+    /// What was seen last, or, just after the start, what is seen now.
+    func present() async -> HubReport? {
+        if let report = state.withLockedValue(\.report) { return report }
+        var commits = (count: 0, records: 0)
+        return await look(&commits)
+    }
+
+    /// What is seen from now on, as JSON, and at once what was seen last; nil if too many watch.
+    ///
+    /// Who is slow misses some.
+    func watch() -> AsyncStream<[UInt8]>? {
+        let (reports, continuation) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(1))
+        let number = state.withLockedValue { state -> Int? in
+            guard state.watchers.count < Self.mostWatchers, !state.isOver else { return nil }
+            state.lastWatcher += 1
+            state.watchers[state.lastWatcher] = continuation
+            if let report = state.report { continuation.yield(report.json) }
+            return state.lastWatcher
+        }
+        guard let number else { return nil }
+        continuation.onTermination = { [state] _ in state.withLockedValue { $0.watchers[number] = nil } }
+        return reports
+    }
+
+    /// Looks until cancelled; tells `tell` of each look.
+    func watch(_ tell: (HubReport) -> Void) async {
+        var (seconds, commits) = (0, (count: 0, records: 0))
+        repeat {
+            seconds += 1
+            // The calendar may be set, and moves the ends of tokens.
+            if seconds % 60 == 0 { core.submit([.calendar(HubCalendar.now)]) }
+            guard let report = await look(&commits) else { return }
+            tell(report)
+            let json = report.json
+            let watchers = state.withLockedValue { state in
+                state.report = report
+                return Array(state.watchers.values)
+            }
+            for watcher in watchers { watcher.yield(json) }
+        } while (try? await Task.sleep(for: .seconds(1))) != nil
+    }
+
+    /// Lets all go who watch.
+    func finish() {
+        let watchers = state.withLockedValue { state in
+            state.isOver = true
+            return Array(state.watchers.values)
+        }
+        for watcher in watchers { watcher.finish() }
+    }
+
+    private func look(_ commits: inout (count: Int, records: Int)) async -> HubReport? {
+        guard let figures = try? await core.figures() else { return nil }
+        let (readings, health, disk) = (core.gauges.read(), await log.health, await log.figures)
+        let (count, records) = (readings.commits - commits.count, readings.committed - commits.records)
+        commits = (readings.commits, readings.committed)
+        var problem: String?
+        if case .failing(let error) = health { problem = "\(error)" }
+        return HubReport(
+            now: HubCalendar.now, started: started, node: core.configuration.node, dev: core.configuration.takesDevelopmentTokens,
+            healthy: health.isHealthy, problem: problem, stopping: core.isStopping, rooms: figures.rooms, closedRooms: figures.closedRooms,
+            connections: readings.connections, members: figures.members,
+            totals: HubReport.Totals(
+                published: figures.published, acked: figures.acked, duplicates: figures.duplicates, holes: figures.holes,
+                delivered: figures.delivered, ephemerals: figures.ephemerals, snapshots: figures.snapshots, resumes: figures.resumes,
+                lagged: figures.lagged, refused: figures.refused.values.reduce(0, +), dropped: UInt64(readings.dropped),
+                bytesIn: UInt64(readings.bytesIn), bytesOut: UInt64(readings.bytesOut), commits: UInt64(readings.commits),
+                failedAppends: figures.failedAppends),
+            commit: HubReport.Times(readings.commit), fanout: HubReport.Times(readings.fanOut), memory: Self.memory,
+            log: HubReport.Log(bytes: disk.fileBytes + disk.journalBytes, group: count > 0 ? Double(records) / Double(count) : nil))
+    }
+
+    /// Resident memory; Linux tells it in pages of 4 KiB.
+    private static var memory: Int? {
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
+        let fields = text.split(separator: " ")
+        return fields.count > 1 ? Int(fields[1]).map { $0 * 4096 } : nil
+    }
+}

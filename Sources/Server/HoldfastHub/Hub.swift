@@ -1,0 +1,144 @@
+public import HoldfastServer
+public import ServiceLifecycle
+import Holdfast
+import Logging
+import Metrics
+import NIOCore
+import NIOPosix
+import RoomCore
+import RoomsWire
+
+/// A hub of rooms: it keeps what is published in a log on disk, in one order for each room, and brings it to every member.
+///
+/// It speaks the protocol of docs/rooms-protocol.md over WebSocket at `/rooms`, and on the same port HTTP: a page to try it with, its status, its
+/// metrics, and an API for programs that publish without joining.
+public struct Hub: Service {
+    private let configuration: HubConfiguration
+    private let bus: any EphemeralBus
+
+    /// Makes a hub; nothing happens until it is run.
+    public init(_ configuration: HubConfiguration) { self.init(configuration, bus: LocalBus()) }
+
+    /// The same, with a bus to the other nodes of the hub.
+    package init(_ configuration: HubConfiguration, bus: any EphemeralBus) { (self.configuration, self.bus) = (configuration, bus) }
+
+    /// Serves until a graceful shutdown, which tells every client when to come back and acks what it has taken; or until cancelled.
+    ///
+    /// - Throws: ``HubError`` if the configuration or the log is not fit, `WebSocketError` if the address is taken.
+    public func run() async throws {
+        try await withRunning { _ in
+            try? await gracefulShutdown()
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Serves while `body` runs, then stops gracefully.
+    ///
+    /// - Throws: As ``run()`` does, and what `body` throws.
+    public func withRunning<Result: Sendable>(_ body: (RunningHub) async throws -> Result) async throws -> Result {
+        let log: SQLiteRoomLog
+        do {
+            log = try await SQLiteRoomLog(directory: configuration.data, retention: configuration.retention)
+        } catch {
+            throw HubError.log("\(error)")
+        }
+        let result: Swift.Result<Result, any Error>
+        do { result = .success(try await serve(log, body)) } catch { result = .failure(error) }
+        await log.close()
+        return try result.get()
+    }
+
+    private func serve<Result: Sendable>(_ log: SQLiteRoomLog, _ body: (RunningHub) async throws -> Result) async throws -> Result {
+        var settings = try configuration.serverConfiguration()
+        let registry = PrometheusRegistry()
+        // The hub's own page of metrics has them in any case.
+        let outside = settings.metrics ?? MetricsSystem.factory
+        let metrics: any MetricsFactory =
+            outside is NOOPMetricsHandler ? registry : MultiplexMetricsHandler(factories: [registry, outside])
+        settings.metrics = metrics
+        let machine = HubMachine(
+            policy: configuration.policy, node: configuration.node, incarnation: .random(in: 1 ... .max), seed: .random(in: 0 ... .max))
+        let core = HubCore(
+            configuration, machine: machine, log: log, bus: bus,
+            authority: DevelopmentAuthority(other: configuration.authority, isOn: configuration.takesDevelopmentTokens),
+            loops: MultiThreadedEventLoopGroup.singleton.makeIterator().map { $0 })
+        let status = HubStatus(core, log)
+        let pages = HubPages(core: core, log: log, status: status, registry: registry, configuration: configuration)
+        let server = server(settings, core, pages)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await core.gate.run { core.submit([$0]) } }
+            group.addTask { await core.desk.run { replies in core.take(replies.map { .log($0) }) } }
+            group.addTask {
+                let meters = HubMeters(metrics)
+                await status.watch { meters.tell($0) }
+            }
+            group.addTask { await tend(log, core) }
+            core.start()
+            let result: Swift.Result<Result, any Error>
+            do {
+                result = .success(
+                    try await server.withRunning { running in
+                        let result = try await body(RunningHub(server: running, core: core))
+                        status.finish()
+                        await core.stop()
+                        return result
+                    })
+            } catch {
+                result = .failure(error)
+            }
+            core.finish()
+            group.cancelAll()
+            try await group.waitForAll()
+            return try result.get()
+        }
+    }
+
+    private func server(_ settings: WebSocketServerConfiguration, _ core: HubCore, _ pages: HubPages) -> WebSocketServer {
+        let doorkeeper = Doorkeeper(
+            origins: configuration.origins, isSecure: settings.tls != nil, isLocal: configuration.takesDevelopmentTokens)
+        var server = WebSocketServer(configuration: settings) { request in
+            core.isStopping ? .refuse(status: 503, "the hub stops\n") : doorkeeper.decide(request)
+        } inline: { request in
+            core.visitor(Caller(request))
+        }
+        server.guests = pages.guests()
+        return server
+    }
+
+    /// Does what retention asks for, in small steps.
+    private func tend(_ log: SQLiteRoomLog, _ core: HubCore) async {
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            var care = LogCare(hasMore: true)
+            while care.hasMore, !Task.isCancelled {
+                care = await log.tend(now: HubCalendar.now)
+                if !care.replies.isEmpty { core.submit(care.replies.map { .log($0) }) }
+            }
+        }
+    }
+}
+
+/// A hub that runs.
+public struct RunningHub: Sendable {
+    /// Where it listens.
+    public let server: RunningServer
+    let core: HubCore
+
+    /// Where clients connect: `ws://host:port/rooms`.
+    public var url: String { server.url("/rooms") }
+
+    /// Publishes in the name of the server, as `POST /api/rooms/{room}/messages` does.
+    ///
+    /// - Parameters:
+    ///   - room: Where.
+    ///   - user: Who it is from.
+    ///   - content: What it says.
+    ///   - id: Its name; what is published twice under one name is stored once.
+    /// - Returns: Where it stands in the room's order, once it is on disk.
+    /// - Throws: ``PublishingRefusal``, or ``HubError/stopped``.
+    @discardableResult
+    public func publish(
+        to room: RoomName, from user: UserName, _ content: Publication.Content, id: MessageID
+    ) async throws -> HubPublication {
+        try await core.publish(to: room, from: user, content, id: id)
+    }
+}

@@ -1,0 +1,76 @@
+import HoldfastServer
+import NIOCore
+import WebSocketCore
+
+/// Where a client comes from, as its upgrade says.
+struct Caller: Sendable {
+    /// Its host; what limits per address count.
+    let address: String
+    /// Whether it is on this machine, and nobody has passed its request on.
+    let isLocal: Bool
+    /// A token that came with the upgrade, for those whose `hello` has none.
+    let token: String?
+
+    init(_ request: UpgradeRequest) {
+        address = Caller.host(of: request.remoteAddress)
+        isLocal = Caller.isLoopback(address) && !Caller.isForwarded(request.headers)
+        token = Caller.bearer(request.headers["Authorization"]) ?? Caller.parameter("token", of: request.query)
+    }
+
+    /// The host of `host:port`; a client of a Unix domain socket is local.
+    static func host(of address: String?) -> String {
+        guard let address, let colon = address.lastIndex(of: ":") else { return "local" }
+        let host = address[..<colon]
+        return host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host)
+    }
+
+    static func isLoopback(_ host: String) -> Bool {
+        let host = host.hasPrefix("::ffff:") ? String(host.dropFirst(7)) : host
+        guard host != "::1", host != "local", host != "localhost" else { return true }
+        return (try? SocketAddress(ipAddress: host, port: 0)) != nil && host.hasPrefix("127.")
+    }
+
+    /// Whether a request was sent to a name of this machine.
+    ///
+    /// A page on the web can make a name of its own lead here, and is then of this hub's origin: what is for this machine only asks for more.
+    static func isLoopbackName(_ authority: String?) -> Bool {
+        guard let authority else { return true }
+        if authority.hasPrefix("[") { return isLoopback(String(authority.dropFirst().prefix { $0 != "]" })) }
+        let host = authority.prefix { $0 != ":" }.lowercased()
+        return host == "localhost" || host.first == "1" && isLoopback(host)
+    }
+
+    /// Whether a proxy says that the request is not its own.
+    static func isForwarded(_ headers: HeaderFields) -> Bool {
+        ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"].contains { headers[$0] != nil }
+    }
+
+    /// What follows `Bearer `.
+    static func bearer(_ field: String?) -> String? {
+        guard let field, field.count > 7, field.prefix(7).lowercased() == "bearer " else { return nil }
+        return String(field.dropFirst(7).drop { $0 == " " })
+    }
+
+    /// The value of a parameter of the query, without its percent signs.
+    static func parameter(_ name: String, of query: String?) -> String? {
+        let pairs = (query ?? "").split(separator: "&").map { $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) }
+        guard let pair = pairs.first(where: { $0.count == 2 && $0[0] == name }) else { return nil }
+        return decoded(pair[1])
+    }
+
+    private static func decoded(_ text: Substring) -> String? {
+        var (bytes, rest) = ([UInt8](), text.utf8[...])
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                continue
+            }
+            guard rest.count >= 2, let value = UInt8(rest.prefix(2).map { String(UnicodeScalar($0)) }.joined(), radix: 16) else {
+                return nil
+            }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

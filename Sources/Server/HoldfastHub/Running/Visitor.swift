@@ -1,0 +1,120 @@
+import Holdfast
+import HoldfastServer
+import NIOCore
+import RoomCore
+import RoomsWire
+import WebSocketCore
+import WebSocketNIO
+import WebSocketRuntime
+
+/// One client, on its event loop: reads its frames where they lie, and writes what it is to hear.
+final class Visitor: InlineHandler {
+    /// Frames of types that nobody knows are ignored, but not without end.
+    private static let mostUnknown = 1000
+    /// What a frame costs the hub beside its bytes.
+    private static let frameCost = 256
+
+    let caller: Caller
+    private let port: HubPort
+    private(set) var id: ConnectionID?
+    private(set) var encoding = RoomsEncoding.json
+    private var socket: InlineSocket?
+    private var lanes: OutboundLanes
+    /// How it is to be closed when everything is written.
+    private var farewell: (code: CloseCode, reason: String)?
+    /// Bytes that the hub has not yet looked at.
+    private var unheard = 0
+    private var isHeld = false
+    private var unknown = 0
+
+    init(_ caller: Caller, at port: HubPort) {
+        (self.caller, self.port) = (caller, port)
+        lanes = OutboundLanes(limits: port.lanes)
+    }
+
+    func opened(_ socket: InlineSocket) {
+        self.socket = socket
+        encoding = socket.agreement.subprotocol.flatMap(RoomsEncoding.init(subprotocol:)) ?? .json
+        guard let id = port.add(self) else { return socket.close(code: .tryAgainLater, reason: "too many connections") }
+        self.id = id
+        port.hear(.opened(id, address: caller.address), from: self, cost: 0)
+    }
+
+    func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {
+        guard let id, farewell == nil else { return }
+        let length = bytes.byteCount
+        do throws(FrameError) {
+            let frame = try bytes.withUnsafeBytes { bytes throws(FrameError) in
+                try encoding.decodeClientFrame(bytes, isText: kind == .text)
+            }
+            if let frame { return hear(.received(id, frame, bytes: length), length) }
+            unknown += 1
+            if unknown > Self.mostUnknown { hear(.malformed(id, "too many frames of unknown types"), length) }
+        } catch {
+            hear(.malformed(id, "\(error)"), length)
+        }
+    }
+
+    private func hear(_ input: HubInput, _ length: Int) {
+        let cost = length + Self.frameCost
+        unheard += cost
+        if unheard > port.lanes.unheard, !isHeld {
+            isHeld = true
+            socket?.pauseReceiving()
+        }
+        port.hear(input, from: self, cost: cost)
+    }
+
+    /// The hub has looked at so much.
+    func heard(_ cost: Int) {
+        unheard -= cost
+        guard isHeld, unheard <= port.lanes.unheard / 2 else { return }
+        isHeld = false
+        socket?.resumeReceiving()
+    }
+
+    /// Says something, now or when there is room.
+    func say(_ frame: WireFrame, isEphemeral: Bool) {
+        guard let socket, farewell == nil else { return }
+        if lanes.isEmpty, write(frame, socket) { return }
+        switch lanes.add(frame, isEphemeral: isEphemeral) {
+        case .waits: break
+        case .dropped: port.dropped += 1
+        case .congested: if let id { port.hear(.congested(id), from: self, cost: 0) }
+        case .tooMuch: close(code: 4002, reason: "too slow", atOnce: true)
+        }
+    }
+
+    /// Closes when all that was said is written, or at once.
+    func close(code: UInt16, reason: String, atOnce: Bool = false) {
+        guard farewell == nil else { return }
+        farewell = (CloseCode(rawValue: code), reason)
+        if atOnce { lanes = OutboundLanes(limits: port.lanes) }
+        sayFarewell()
+    }
+
+    func writable(_ socket: InlineSocket) {
+        if lanes.drain({ write($0, socket) }), let id, farewell == nil { port.hear(.drained(id), from: self, cost: 0) }
+        sayFarewell()
+    }
+
+    func ended(_ result: Result<CloseRecord, TransportError>) {
+        socket = nil
+        lanes = OutboundLanes(limits: port.lanes)
+        guard let id else { return }
+        self.id = nil
+        port.remove(self, id)
+        port.hear(.gone(id), from: self, cost: 0)
+    }
+
+    private func write(_ frame: WireFrame, _ socket: InlineSocket) -> Bool {
+        guard frame.bytes.withUnsafeBytes({ socket.send(frame.kind, $0.bytes) }) else { return false }
+        port.bytesOut += frame.bytes.count
+        return true
+    }
+
+    private func sayFarewell() {
+        guard let farewell, lanes.isEmpty else { return }
+        socket?.close(code: farewell.code, reason: farewell.reason)
+    }
+}

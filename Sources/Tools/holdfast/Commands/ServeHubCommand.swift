@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+import HoldfastHub
+import WebSocketCore
+
+struct ServeHubCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hub",
+        abstract: "Serve rooms: messages in order, on disk before they are acked, to every member.",
+        discussion: """
+            Clients connect to /rooms with the protocol of docs/rooms-protocol.md: 'holdfast chat', 'holdfast rooms', an app with HoldfastRooms, \
+            or the page that the hub itself has at /. On the same port are /status, /healthz, /readyz, /metrics (Prometheus) and, with an API \
+            key, POST and GET /api/rooms/ROOM/messages and POST /api/backup. Status and metrics are for this machine, and for who shows an API key.
+
+            Somebody has to vouch for who joins: give keys for JSON Web Tokens, or --dev while developing. The claims of a token are \
+            sub (the user), exp, nbf, iss, aud, and rooms, such as {"team-*": "rwp", "lobby": "r"}: read, write, presence, admin.
+
+            --config names a JSON file with the same names as the options, such as {"data": "/var/lib/rooms", "port": 9001, "jwks": "keys.json"}; \
+            what is given as an option holds against it.
+
+            The URL goes to standard output once the hub listens, everything else to standard error. SIGINT (Control-C) and SIGTERM tell every \
+            client when to come back, ack what was taken, and end the hub with status 0; a second one ends it at once.
+            """)
+
+    @OptionGroup var serve: ServeOptions
+    @OptionGroup var hub: HubOptions
+
+    func validate() throws {
+        guard serve.http.version == .http1 else { throw ValidationError("a hub speaks HTTP/1.1 only.") }
+    }
+
+    func run() async throws {
+        let file = try hub.settings()
+        try await HubRunner(options: file.completing(serve)).run { server, quiet in
+            try await file.completing(hub).configuration(server, isQuiet: quiet)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import ArgumentParser
+import Foundation
+import HoldfastHub
+import Logging
+
+/// What a hub keeps, whom it lets in, and what it allows.
+struct HubOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Keep the log in this directory (default: holdfast-data).", valueName: "directory"))
+    var data: String?
+
+    @Flag(help: "Take dev:NAME as a token of clients on this machine. Only while listening on this machine.")
+    var dev = false
+
+    @Option(help: ArgumentHelp("Take tokens signed with this secret (HS256): a file of at least 32 bytes.", valueName: "file"))
+    var secretFile: String?
+
+    @Option(help: ArgumentHelp("Take tokens signed with this key (RS256, ES256, EdDSA): its public half as PEM.", valueName: "file"))
+    var publicKey: String?
+
+    @Option(help: ArgumentHelp("Take tokens signed with a key of this JSON Web Key Set; read again when it changes.", valueName: "file"))
+    var jwks: String?
+
+    @Option(help: ArgumentHelp("What the claim iss of tokens has to be.", valueName: "name"))
+    var issuer: String?
+
+    @Option(help: ArgumentHelp("What the claim aud of tokens has to hold.", valueName: "name"))
+    var audience: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Let pages of this origin connect, such as https://example.org; * is every. May be repeated.", valueName: "origin"))
+    var origin: [String] = []
+
+    @Option(help: ArgumentHelp("Let programs use the HTTP API: a file with a key of 16 or more bytes on each line.", valueName: "file"))
+    var apiKeyFile: String?
+
+    @Option(help: ArgumentHelp("Where POST /api/backup puts copies of the log.", valueName: "directory"))
+    var backupTo: String?
+
+    @Option(help: ArgumentHelp("Keep at most so many entries of a room.", valueName: "count"))
+    var keepCount: Int64?
+
+    @Option(help: ArgumentHelp("Keep entries for at most so many days.", valueName: "days"))
+    var keepDays: Int64?
+
+    @Option(help: ArgumentHelp("How many connections may be open at once (default: 10000).", valueName: "count"))
+    var maxConnections: Int?
+
+    @Option(help: ArgumentHelp("The name of this process among those of the hub.", valueName: "name"))
+    var node: String?
+
+    @Option(help: ArgumentHelp("Read options from this JSON file.", valueName: "file"))
+    var config: String?
+
+    func validate() throws {
+        for file in [secretFile, publicKey, jwks, apiKeyFile, config].compactMap(\.self) where access(file, R_OK) != 0 {
+            throw ValidationError("cannot read \(file.escapedOnOneLine): \(String(cString: strerror(errno))).")
+        }
+        if let keepCount, keepCount < 1 { throw ValidationError("--keep-count: at least 1.") }
+        if let keepDays, !(1...36_500 ~= keepDays) { throw ValidationError("--keep-days: 1 to 36500.") }
+        if let maxConnections, !(1...1_000_000 ~= maxConnections) { throw ValidationError("--max-connections: 1 to 1000000.") }
+        if config == nil, ![secretFile, publicKey, jwks].contains(where: { $0 != nil }), !dev {
+            throw ValidationError("nobody could join: give --jwks, --public-key or --secret-file, or --dev while developing.")
+        }
+    }
+
+    /// What the file says; nothing without one.
+    func settings() throws -> HubSettings {
+        guard let config else { return HubSettings() }
+        do {
+            return try JSONDecoder().decode(HubSettings.self, from: Data(contentsOf: URL(fileURLWithPath: config)))
+        } catch {
+            throw ValidationError("\(config.escapedOnOneLine) is no configuration: \(HubSettings.words(error)).")
+        }
+    }
+
+    /// The configuration that the options ask for.
+    func configuration(_ server: WebSocketServerConfiguration, isQuiet: Bool) async throws -> HubConfiguration {
+        var configuration = HubConfiguration(data: data ?? "holdfast-data")
+        configuration.server = server
+        configuration.server.compression = nil
+        configuration.server.unsentLimit = HubConfiguration(data: "").server.unsentLimit
+        configuration.server.maximumConnections = OpenFiles.makeRoom(forConnections: maxConnections ?? 10_000)
+        configuration.logger.logLevel = isQuiet ? .error : .notice
+        configuration.takesDevelopmentTokens = dev
+        configuration.authority = try await authority(configuration.logger)
+        (configuration.origins, configuration.backups) = (origin, backupTo)
+        if let node { configuration.node = node }
+        configuration.retention.count = keepCount
+        configuration.retention.age = keepDays.map { $0 * 86_400_000 }
+        if let apiKeyFile {
+            let lines = try String(contentsOfFile: apiKeyFile, encoding: .utf8).split(whereSeparator: \.isNewline)
+            configuration.apiKeys = lines.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty && !$0.hasPrefix("#") }
+        }
+        return configuration
+    }
+
+    private func authority(_ logger: Logger) async throws(HubError) -> (any HubAuthority)? {
+        var files: [TokenVerifier.KeyFile] = []
+        if let secretFile { files.append(.secret(secretFile)) }
+        if let publicKey { files.append(.pem(publicKey)) }
+        if let jwks { files.append(.set(jwks)) }
+        guard !files.isEmpty else { return nil }
+        var rules = TokenRules()
+        (rules.issuer, rules.audience) = (issuer, audience)
+        return try await TokenVerifier(files: files, rules: rules, logger: logger)
+    }
+}

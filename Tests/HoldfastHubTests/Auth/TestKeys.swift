@@ -1,0 +1,32 @@
+/// Keys that were made for tests, and are good for nothing else.
+enum TestKeys {
+    static let rsa = """
+        -----BEGIN RSA PRIVATE KEY-----
+        MIIEpQIBAAKCAQEA1XciDjuEYZ77YNzelfAQndLA0e302T5wHHs/A350UfAT5suF
+        Bnz8LIT2lavSUYbe7pnhyTT7ba34S25IqcRcjhEMNTtP2W80tg7RQHe8SUIyeNM4
+        IHYXuQqiiqSkvCx+G9Fab3nxl/KE0uYTUwxmz8MANGiWJq9HIY8i2BzdyDfW+dZL
+        5R2M0QLrfEuf/o36lu3JXkCfPruYBzl1HtFJ1oSiLKtne2XsycqanaSlBjfy1ye1
+        u/QHYe4kXZTRx1xh1R/74Dhd6gqifFODsJeWJY7aixTV8cVKcMPESmlkeVTtoUMR
+        LFOQ2JdD0kdd9lkHZRC4BXUtiR7dhBHQzPUiXwIDAQABAoIBAAH2+SIRLiJIQeU0
+        ZQAAjWBg3gIY8AROKd7aIM7GS5x9O87+NY2V5s0aBjHiIv4A2OrrxWgJYCe5E0Bv
+        hS54nL7hCbJ8i6gsu0geNpxIpPSxXU2+/BcsGcCAFpOuNtGTKULyeEB9kGDS7Xwm
+        yBQMU/g4M5sTvAXpwgOH7kXIUQyOkkSkeDS/9W2BXnM/Rxx/Alef4z0MIm+jrZ+M
+        HZkqNfmwj+BFyVyqHqXQWYpP3X/rZtsbM3f1cnXpKbnHB5BHy9mA/GeBgia/Y6f6
+        s/FHYyF7BCjwFC/0BSU7tiqAbNT2oegr7Iq265mNj9DGqOCk4JeJUi6ysN7Hl4qn
+        vRub8zkCgYEA7TPz1rKEemqcqLAbUVcXhNHrj6w+tFYH5thA/nLDNKGm6OkGkP5L
+        It7GQME9IgCTH4i0RC+nMvVE/Gxxy9mRMLqUEB1qU9htsB94nEU8UQmlHGSltQJa
+        3JzK9ySqW4QqFpd6AjXAbFYZMG0NmzL+F8szMIcD//xsR/KxEH6JdrcCgYEA5mGg
+        DGM7XngrScJAjK5f+vl/Wx3wD3zZCbd8pE9JXmEVDHI6PY9optC2jRb68/r5Nh4d
+        qMctoZqVxavb6sTwFUG1Vsa3bKIetG6zT4v1U5A3Cr4UXSWusy5DzEdkcu6mw9Wx
+        9rqyAZQpitCsIGk4GQpQPJxOWyFRFFPKpzqlSZkCgYEAlS/exgMDZYcWPtZ8Z/1R
+        0nzBHlzkF0IguCT9Q8vkUH73XnfpZFo74ZOht2qSS4d3ARdW4afjDh7LI8QFEoQl
+        WDORGk2V6WQvIN26WvcEx6c8TI5U1nLDuQt4cFaEOwj1+72LxEYQX1MLhrSgISPC
+        Qi7QZE4WyvL1G49dpBUh2iMCgYEApAX1sVwlNMlR6J3I32B3LXTdW74g4KX+0JA2
+        ybU5g1yTY90f4hxsYfhPQHyQB400SXd/nl7Q+jHZWHdXh/rXBAtYVIP+q/Vw7v2x
+        5Hy9GdWfmqJiVT8y9peF5bceqUWIrf1DS2r4uW8HdLHFGv5O1mUlY0HV98PsuhA+
+        RHnYnGECgYEA4GELSwGn37gWCZC3N6D/RwDoUbG+N3+3J6CS9T5pYNWeY4V8kClF
+        lsPYrWJZlKhfv9wfGTwn7V1jLUsMPcFCyGzlgb21lFfGBSNeACns1n3wo6sYivtQ
+        0EO5R7V8MF39Ddq1riLI6ZCKDxNE6Qs6qp6hXMaZYbHht7MYfYJrlR8=
+        -----END RSA PRIVATE KEY-----
+        """
+}

@@ -1,0 +1,218 @@
+import Foundation
+import Holdfast
+import HoldfastServer
+import RoomCore
+import ScriptedPeers
+import Testing
+import WebSocketCore
+
+@testable import HoldfastHub
+
+extension HubTests {
+    /// What a hub serves over plain HTTP.
+    @Suite struct HubHTTPTests {
+        private static let key = "an API key of a test"
+        private let directory: HubDirectory
+
+        init() throws { directory = try HubDirectory() }
+
+        private func hub(_ change: (inout HubConfiguration) -> Void = { _ in }) -> Hub {
+            Hub.stage(directory) { configuration in
+                (configuration.apiKeys, configuration.backups) = (["another key of a test", Self.key], directory.path)
+                change(&configuration)
+            }
+        }
+
+        /// Asks on a connection of its own.
+        private func ask(
+            _ hub: RunningHub, _ line: String, _ fields: [String: String] = [:], key: String? = nil, body: String = ""
+        ) async throws -> (head: ResponseHead, body: String) {
+            let peer = try await ScriptedPeer.connect(to: hub.server.port)
+            try await peer.send(Self.request(line, fields.merging(["Connection": "close"]) { $1 }, key: key, body: body))
+            let head = try await peer.readResponse()
+            return (head, String(decoding: await peer.readToEnd(), as: UTF8.self))
+        }
+
+        private static func request(_ line: String, _ fields: [String: String], key: String?, body: String) -> String {
+            var fields = fields
+            fields["Host"] = fields["Host"] ?? "127.0.0.1"
+            fields["Content-Length"] = "\(body.utf8.count)"
+            if let key { fields["Authorization"] = "Bearer \(key)" }
+            return line + " HTTP/1.1\r\n" + fields.map { "\($0): \($1)\r\n" }.joined() + "\r\n" + body
+        }
+
+        private static let message = "{\"type\":\"chat.text\",\"user\":\"robot\",\"body\":{\"text\": \"hi\" }}"
+        private static let id = "01890000-0000-7000-8000-000000000001"
+
+        @Test func `a program publishes, and what comes again under its key is stored once`() async throws {
+            try await hub().withRunning { hub in
+                let ann = try await HubGuest(hub.url)
+                try await ann.hello()
+                try await ann.join()
+                let post = "POST /api/rooms/abc/messages"
+                let first = try await ask(hub, post, ["Idempotency-Key": Self.id], key: Self.key, body: Self.message)
+                #expect(first.head.status == 201 && first.body.contains("\"seq\":1,") && first.body.contains("\"dup\":false"))
+                let again = try await ask(hub, post, ["Idempotency-Key": Self.id], key: Self.key, body: Self.message)
+                #expect(again.head.status == 200 && again.body.contains("\"seq\":1,") && again.body.contains("\"dup\":true"))
+                let entries = try await ann.entries()
+                #expect(entries.map(\.user.text) == ["robot"])
+                // Byte for byte.
+                #expect(entries.first?.payload == .json(Array("{\"text\": \"hi\" }".utf8)))
+                let history = try await ask(hub, "GET /api/rooms/abc/messages", key: Self.key)
+                #expect(history.head.status == 200)
+                let page = try Array(history.body.utf8).withUnsafeBytes { try HubFrame.decode(json: $0) }
+                guard case .page(let page)? = page else { throw ScriptedPeer.Ended() }
+                #expect(page.items == entries && page.epoch != 0)
+            }
+        }
+
+        @Test func `history goes backwards, a page at a time`() async throws {
+            try await hub().withRunning { hub in
+                for number in 1...5 {
+                    let user = try #require(UserName("server"))
+                    let content = Publication.Content(type: "n", payload: .json(Array("\(number)".utf8)))
+                    try await hub.publish(to: .abc, from: user, content, id: .number(Int64(number)))
+                }
+                func seqs(_ query: String) async throws -> [Int64] {
+                    let body = try await ask(hub, "GET /api/rooms/abc/messages?\(query)", key: Self.key).body
+                    guard case .page(let page)? = try Array(body.utf8).withUnsafeBytes({ try HubFrame.decode(json: $0) }) else { return [] }
+                    return page.items.map(\.seq)
+                }
+                #expect(try await seqs("limit=2") == [4, 5])
+                #expect(try await seqs("before=4&limit=2") == [2, 3])
+                #expect(try await seqs("before=2") == [1])
+                for query in ["limit=0", "limit=x", "before=0", "limit=100000"] {
+                    #expect(try await ask(hub, "GET /api/rooms/abc/messages?\(query)", key: Self.key).head.status == 400, "\(query)")
+                }
+                #expect(try await ask(hub, "GET /api/rooms/nobody/messages", key: Self.key).head.status == 404)
+            }
+        }
+
+        @Test(
+            arguments: [
+                "", "{}", "[]", "{\"type\":\"a\"}", "{\"body\":1}", "{\"type\":\"a\",\"body\":}", "{\"type\":\"a\",\"body\":1}}",
+                "{\"type\":1,\"body\":1}",
+            ])
+        func `what is no publication is refused`(body: String) async throws {
+            try await hub().withRunning { hub async throws -> Void in
+                #expect(try await ask(hub, "POST /api/rooms/abc/messages", key: Self.key, body: body).head.status == 400)
+            }
+        }
+
+        @Test func `a publication says neither its room nor its number`() async throws {
+            try await hub().withRunning { hub in
+                let body = "{\"type\":\"a\",\"body\":1,\"room\":\"other\",\"cseq\":7,\"void\":true,\"t\":\"ping\"}"
+                let answer = try await ask(hub, "POST /api/rooms/a%20b/messages", key: Self.key, body: body)
+                #expect(answer.head.status == 201 && answer.body.contains("\"room\":\"a b\""))
+            }
+        }
+
+        @Test func `refusals of the hub have their status`() async throws {
+            try await hub { $0.limits.body = 10 }.withRunning { hub in
+                let post = "POST /api/rooms/abc/messages"
+                let long = try await ask(hub, post, key: Self.key, body: "{\"type\":\"a\",\"body\":\"12345678901\"}")
+                #expect(long.head.status == 413 && long.body.contains("4002"))
+                let key = try await ask(hub, post, ["Idempotency-Key": "x"], key: Self.key, body: Self.message)
+                #expect(key.head.status == 400)
+                let room = String(repeating: "x", count: 129)
+                let name = try await ask(hub, "POST /api/rooms/\(room)/messages", key: Self.key, body: Self.message)
+                #expect(name.head.status == 400)
+                let huge = try await ask(hub, post, key: Self.key, body: String(repeating: " ", count: 300 * 1024))
+                #expect(huge.head.status == 413)
+            }
+        }
+
+        @Test(arguments: [nil, "", "an API key of a tesT", "an API key of a tes", "an API key of a testt"])
+        func `the API asks for a key`(key: String?) async throws {
+            try await hub().withRunning { hub in
+                for line in ["POST /api/rooms/abc/messages", "GET /api/rooms/abc/messages", "POST /api/backup"] {
+                    let answer = try await ask(hub, line, key: key, body: line.hasPrefix("POST") ? Self.message : "")
+                    #expect(answer.head.status == 401 && answer.head.headers["WWW-Authenticate"] == "Bearer")
+                }
+            }
+        }
+
+        @Test func `metrics and status are for this machine and for who has a key`() async throws {
+            try await hub().withRunning { hub in
+                for path in ["/metrics", "/status.json"] {
+                    #expect(try await ask(hub, "GET \(path)").head.status == 200)
+                    for away in [["X-Forwarded-For": "10.0.0.1"], ["Host": "evil.example"]] {
+                        #expect(try await ask(hub, "GET \(path)", away).head.status == 401)
+                        #expect(try await ask(hub, "GET \(path)", away, key: Self.key).head.status == 200)
+                    }
+                }
+                let metrics = try await ask(hub, "GET /metrics")
+                #expect(metrics.body.contains("# TYPE holdfast_hub_connections gauge\n"))
+                #expect(metrics.body.contains("holdfast_server_"))
+            }
+        }
+
+        @Test func `the status comes once a second while somebody watches`() async throws {
+            try await hub().withRunning { hub in
+                let peer = try await ScriptedPeer.connect(to: hub.server.port)
+                try await peer.send(Self.request("GET /status/stream", [:], key: nil, body: ""))
+                #expect(try await peer.readResponse().headers["Content-Type"] == "text/event-stream")
+                for _ in 1...2 { #expect(try await peer.read(through: "\n\n").contains("data: {\"closedRooms\":0,")) }
+            }
+        }
+
+        @Test func `a hub is alive, and ready as long as it can store`() async throws {
+            try await hub().withRunning { hub async throws -> Void in
+                #expect(try await ask(hub, "GET /healthz").head.status == 200)
+                #expect(try await ask(hub, "GET /readyz").head.status == 200)
+                await hub.core.stop()
+                #expect(try await ask(hub, "GET /healthz").head.status == 200)
+                #expect(try await ask(hub, "GET /readyz").head.status == 503)
+            }
+        }
+
+        @Test func `a copy of the log is made, and is a log`() async throws {
+            let copy = try await hub().withRunning { hub in
+                let content = Publication.Content(type: "n", payload: .json([0x31]))
+                try await hub.publish(to: .abc, from: try #require(UserName("a")), content, id: .number(1))
+                let answer = try await ask(hub, "POST /api/backup", key: Self.key)
+                #expect(answer.head.status == 201)
+                return try JSONDecoder().decode([String: String].self, from: Data(answer.body.utf8))["path"] ?? ""
+            }
+            let other = try HubDirectory()
+            try FileManager.default.createDirectory(atPath: other.path + "/log", withIntermediateDirectories: true)
+            try FileManager.default.copyItem(atPath: copy, toPath: other.path + "/log/rooms.sqlite")
+            try await Hub.stage(other).withRunning { hub in
+                let ann = try await HubGuest(hub.url)
+                try await ann.hello()
+                #expect(try await ann.join().head == 1)
+            }
+        }
+
+        @Test func `a connection serves one request after the other, with bodies that come late`() async throws {
+            try await hub().withRunning { hub in
+                let peer = try await ScriptedPeer.connect(to: hub.server.port)
+                let bytes = Array(Self.request("POST /api/rooms/abc/messages", [:], key: Self.key, body: Self.message).utf8)
+                for _ in 1...3 {
+                    try await peer.send(Array(bytes.prefix(bytes.count - 5)))
+                    try await peer.send(Array(bytes.suffix(5)))
+                    let head = try await peer.readResponse()
+                    #expect(head.status == 201)
+                    _ = try await peer.read(Int(head.headers["Content-Length"] ?? "") ?? 0)
+                }
+            }
+        }
+
+        @Test func `watchers do not hold up a hub that stops`() async throws {
+            let peer = try await hub { $0.server.shutdownGrace = .seconds(60) }.withRunning { hub in
+                let peer = try await ScriptedPeer.connect(to: hub.server.port)
+                try await peer.send(Self.request("GET /status/stream", [:], key: nil, body: ""))
+                _ = try await peer.read(through: "\n\n")
+                return peer
+            }
+            #expect(await !peer.readToEnd().isEmpty)
+        }
+
+        @Test func `websockets are refused elsewhere than at their paths`() async throws {
+            try await hub().withRunning { hub async throws -> Void in
+                for path in ["/rooms", "/"] { #expect(try await ScriptedPeer.connect(to: hub.server.port).upgrade(path).status == 101) }
+                #expect(try await ScriptedPeer.connect(to: hub.server.port).upgrade("/elsewhere").status == 404)
+            }
+        }
+    }
+}

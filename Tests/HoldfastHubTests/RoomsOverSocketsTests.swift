@@ -1,0 +1,230 @@
+import Holdfast
+import HoldfastServer
+import RoomCore
+import RoomsWire
+import Testing
+import WebSocketCore
+
+@testable import HoldfastHub
+
+extension HubTests {
+    /// A hub as clients meet it.
+    @Suite struct RoomsOverSocketsTests {
+        private let directory: HubDirectory
+
+        init() throws { directory = try HubDirectory() }
+
+        @Test(arguments: RoomsEncoding.allCases)
+        func `a message is acked when it is stored, and comes to every member once`(encoding: RoomsEncoding) async throws {
+            try await Hub.stage(directory).withRunning { hub in
+                let ann = try await HubGuest(hub.url, encoding)
+                let bob = try await HubGuest(hub.url, encoding == .json ? .protobuf : .json)
+                #expect(try await ann.hello().user.text == "ann")
+                #expect(try await bob.hello(token: "dev:bob").user.text == "bob")
+                let state = try await ann.join()
+                #expect(state.head == 0 && state.rights == .member)
+                try await bob.join()
+                try await ann.publish(1, "one")
+                try await ann.publish(2, "two")
+                #expect(try await ann.ack().seq == 1)
+                var seen: [Int64] = []
+                while seen.count < 2 { seen += try await bob.entries().map(\.seq) }
+                #expect(seen == [1, 2])
+                await ann.connection.close()
+                await bob.connection.close()
+            }
+        }
+
+        @Test func `what was acked is there after a restart, in the same epoch, and is not stored again`() async throws {
+            var chance = SystemRandomNumberGenerator()
+            let device = DeviceID(using: &chance)
+            let epoch = try await Hub.stage(directory).withRunning { hub in
+                let ann = try await HubGuest(hub.url, device: device)
+                try await ann.hello()
+                let state = try await ann.join()
+                try await ann.publish(1)
+                #expect(try await ann.ack().isDuplicate == false)
+                return state.epoch
+            }
+            try await Hub.stage(directory).withRunning { hub in
+                let ann = try await HubGuest(hub.url, device: device)
+                try await ann.hello()
+                let state = try await ann.join()
+                #expect(state.epoch == epoch && state.head == 1 && state.high == 1 && state.highID == .number(1))
+                try await ann.publish(1)
+                let ack = try await ann.ack()
+                #expect(ack.isDuplicate && ack.seq == 1)
+            }
+        }
+
+        @Test func `who offers no subprotocol speaks JSON`() async throws {
+            try await Hub.stage(directory).withRunning { hub in
+                let ann = try await HubGuest(hub.url, offers: false)
+                #expect(ann.connection.subprotocol == nil)
+                try await ann.hello()
+            }
+        }
+
+        @Test func `the first subprotocol that is known is taken, and none known is refused`() async throws {
+            try await Hub.stage(directory).withRunning { hub -> Void in
+                let ann = try await HubGuest(hub.url) { $0.subprotocols = ["other", RoomsEncoding.protobuf.subprotocol] + $0.subprotocols }
+                #expect(ann.connection.subprotocol == RoomsEncoding.protobuf.subprotocol)
+                await #expect(throws: WebSocketError.self) { try await HubGuest(hub.url) { $0.subprotocols = ["other"] } }
+            }
+        }
+
+        @Test(arguments: ["nonsense", "{\"t\":\"hello\"}"])
+        func `what is no frame is told so, and the connection closed`(text: String) async throws {
+            try await Hub.stage(directory).withRunning { hub in
+                let ann = try await HubGuest(hub.url)
+                try await ann.connection.send(.text(text))
+                #expect(try await ann.refusal().code == .malformed)
+                #expect(try await ann.closeCode() == 4100)
+            }
+        }
+
+        @Test func `frames of unknown types are ignored`() async throws {
+            try await Hub.stage(directory).withRunning { hub in
+                let ann = try await HubGuest(hub.url)
+                try await ann.connection.send(.text("{\"t\":\"later\"}"))
+                try await ann.hello()
+            }
+        }
+
+        @Test func `a newer connection of a device takes the place of the older`() async throws {
+            try await Hub.stage(directory).withRunning { hub in
+                let old = try await HubGuest(hub.url)
+                try await old.hello()
+                let new = try await HubGuest(hub.url, device: old.device)
+                try await new.hello()
+                #expect(try await old.closeCode() == 4000)
+            }
+        }
+
+        @Test func `a frame that is too long ends the connection, a payload that is too long does not`() async throws {
+            try await Hub.stage(directory) { ($0.limits.frame, $0.limits.body) = (4096, 1024) }.withRunning { hub in
+                let ann = try await HubGuest(hub.url)
+                try await ann.hello()
+                try await ann.join()
+                try await ann.publish(1, String(repeating: "x", count: 1100))
+                #expect(try await ann.refusal().code == .size)
+                try await ann.publish(1, String(repeating: "x", count: 5000))
+                #expect(try await ann.closeCode() == CloseCode.messageTooBig.rawValue)
+            }
+        }
+
+        @Test func `a member that takes nothing does not slow the room, and is told that it lags`() async throws {
+            let (count, body) = (Int64(400), String(repeating: "x", count: 60_000))
+            let hub = Hub.stage(directory) { configuration in
+                configuration.lanes.stored = 256 << 10
+                configuration.policy.connection.bytes = HubPolicy.Rate(perSecond: 1 << 30, burst: 1 << 30)
+                configuration.policy.connection.messages = HubPolicy.Rate(perSecond: 10_000, burst: 10_000)
+                configuration.policy.user = configuration.policy.address
+            }
+            try await hub.withRunning { hub in
+                let (ann, bob, slow) = (try await HubGuest(hub.url), try await HubGuest(hub.url), try await HubGuest(hub.url))
+                for (guest, name) in [(ann, "ann"), (bob, "bob"), (slow, "slow")] {
+                    try await guest.hello(token: "dev:\(name)")
+                    try await guest.join()
+                }
+                // Nobody takes what comes to `slow`, so TCP fills up, and then the hub's lane.
+                for cseq in 1...count {
+                    try await ann.publish(cseq, body)
+                    let seqs = try await bob.entries().map(\.seq)
+                    #expect(seqs == [cseq])
+                    _ = try await ann.ack()
+                }
+                var last: Int64 = 0
+                let head = try await slow.next { frame -> Int64? in
+                    if case .entries(_, _, let entries) = frame {
+                        for entry in entries {
+                            #expect(entry.seq == last + 1)
+                            last = entry.seq
+                        }
+                    }
+                    if case .lag(_, let head) = frame { return head }
+                    return nil
+                }
+                #expect(last < count && head == count)
+            }
+        }
+
+        @Test func `what nobody stores is dropped before anything waits for it`() async throws {
+            try await Hub.stage(directory) { $0.policy.signals = HubPolicy.Rate(perSecond: 100_000, burst: 100_000) }.withRunning { hub in
+                let (ann, slow) = (try await HubGuest(hub.url), try await HubGuest(hub.url))
+                try await ann.hello()
+                try await ann.join()
+                try await slow.hello(token: "dev:slow")
+                try await slow.join()
+                let payload = Payload.json(Array("\"\(String(repeating: "x", count: 4000))\"".utf8))
+                let signal = ClientFrame.signal(.abc, Signal(type: "cursor", payload: payload))
+                var number: Int64 = 0
+                while try await hub.dropped == 0 {
+                    for _ in 0..<200 { try await ann.say(signal) }
+                    // One at a time, so that all of them have gone through the hub.
+                    number += 1
+                    try await ann.say(.ping(number))
+                    try await ann.next { if case .pong(let pong, _) = $0, pong == number { () } else { nil } }
+                }
+                // What is stored still comes, behind what the socket held.
+                try await ann.publish(1)
+                #expect(try await slow.entries().map(\.seq) == [1])
+            }
+        }
+
+        @Test func `a hub that stops says when to come back, and has acked what it took`() async throws {
+            let guests = try await Hub.stage(directory).withRunning { hub in
+                let guests = [try await HubGuest(hub.url), try await HubGuest(hub.url)]
+                for (number, guest) in guests.enumerated() {
+                    try await guest.hello(token: "dev:\(number)")
+                    try await guest.join()
+                }
+                try await guests[0].publish(1)
+                return guests
+            }
+            var waits: [Int64] = []
+            for guest in guests { waits.append(try await guest.next { if case .goaway(let goaway) = $0 { goaway.after } else { nil } }) }
+            #expect(waits[0] != waits[1])
+            for guest in guests { #expect(try await guest.closeCode() == 4004) }
+            try await Hub.stage(directory).withRunning { hub in
+                let ann = try await HubGuest(hub.url)
+                try await ann.hello()
+                #expect(try await ann.join().head <= 1)
+            }
+        }
+
+        @Test func `two hubs cannot have one log`() async throws {
+            try await Hub.stage(directory).withRunning { [directory] _ -> Void in
+                await #expect(throws: HubError.self) { try await Hub.stage(directory).withRunning { _ in } }
+            }
+        }
+
+        @Test func `a hub that listens elsewhere takes no development tokens`() async throws {
+            await #expect(throws: HubError.self) { try await Hub.stage(directory) { $0.server.host = "0.0.0.0" }.withRunning { _ in } }
+        }
+
+        @Test func `the server itself publishes, and the same name is stored once`() async throws {
+            try await Hub.stage(directory).withRunning { hub in
+                let ann = try await HubGuest(hub.url)
+                try await ann.hello()
+                try await ann.join()
+                let content = Publication.Content(type: "news", payload: .json(Array("1".utf8)))
+                let user = try #require(UserName("server"))
+                let first = try await hub.publish(to: .abc, from: user, content, id: .number(5))
+                let again = try await hub.publish(to: .abc, from: user, content, id: .number(5))
+                #expect(first.position.seq == 1 && !first.isDuplicate && again.position == first.position && again.isDuplicate)
+                let entries = try await ann.entries()
+                #expect(entries.map(\.user.text) == ["server"])
+                await #expect(throws: PublishingRefusal.self) {
+                    let long = Publication.Content(type: "news", payload: .binary([UInt8](repeating: 0, count: 100_000)))
+                    try await hub.publish(to: .abc, from: user, long, id: .number(6))
+                }
+            }
+        }
+    }
+}
+
+extension RunningHub {
+    /// Frames that slow clients did not get.
+    fileprivate var dropped: Int { get async throws { core.gauges.read().dropped } }
+}

@@ -1,0 +1,32 @@
+import Testing
+import WebSocketCore
+
+@testable import HoldfastHub
+
+/// Where a client comes from.
+@Suite struct CallerTests {
+    @Test func `an address is that of the host`() {
+        #expect(Caller.host(of: "127.0.0.1:5000") == "127.0.0.1" && Caller.host(of: "[::1]:5000") == "::1")
+        #expect(Caller.host(of: nil) == "local")
+    }
+
+    @Test func `only this machine is this machine`() {
+        for host in ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1", "local"] { #expect(Caller.isLoopback(host), "\(host)") }
+        for host in ["10.0.0.1", "127.evil.example", "::2", "::ffff:10.0.0.1", "0.0.0.0", ""] {
+            #expect(!Caller.isLoopback(host), "\(host)")
+        }
+    }
+
+    @Test func `a proxy that says so speaks for somebody else`() {
+        #expect(Caller.isForwarded(["X-Forwarded-For": "10.0.0.1"]) && Caller.isForwarded(["forwarded": "for=x"]))
+        #expect(!Caller.isForwarded(["Host": "x"]))
+    }
+
+    @Test func `a token comes as a bearer or as a parameter`() {
+        #expect(Caller.bearer("Bearer a.b.c") == "a.b.c" && Caller.bearer("bearer  x") == "x")
+        #expect(Caller.bearer("Basic abc") == nil && Caller.bearer(nil) == nil && Caller.bearer("Bearer ") == nil)
+        #expect(Caller.parameter("token", of: "a=1&token=dev%3aann+b") == "dev:ann b")
+        #expect(Caller.parameter("token", of: "tokens=1") == nil && Caller.parameter("token", of: "token=%4") == nil)
+        #expect(Caller.parameter("token", of: "token=%ff") == nil && Caller.parameter("token", of: nil) == nil)
+    }
+}

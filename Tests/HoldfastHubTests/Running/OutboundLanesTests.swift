@@ -1,0 +1,54 @@
+import RoomCore
+import RoomsWire
+import Testing
+
+@testable import HoldfastHub
+
+/// What waits to be written to one client.
+@Suite struct OutboundLanesTests {
+    private var lanes: OutboundLanes
+    private let stored = WireFrame(.pong(1, now: 0), .json)
+    private let typing = WireFrame(.typing(.abc, UserName("ann") ?? { preconditionFailure("a name") }(), true), .json)
+
+    init() {
+        var limits = HubConfiguration.Lanes()
+        (limits.stored, limits.most, limits.ephemeral) = (stored.bytes.count * 3, stored.bytes.count * 5, typing.bytes.count * 2)
+        lanes = OutboundLanes(limits: limits)
+    }
+
+    private mutating func drain(_ count: Int) -> (frames: [String], isRelieved: Bool) {
+        var frames: [String] = []
+        let isRelieved = lanes.drain { frame in
+            guard frames.count < count else { return false }
+            frames.append(frame.bytes == typing.bytes ? "typing" : "stored")
+            return true
+        }
+        return (frames, isRelieved)
+    }
+
+    @Test mutating func `a client is congested once there is too much, until all is written`() {
+        #expect((1...3).map { _ in lanes.add(stored, isEphemeral: false) } == [.waits, .waits, .waits])
+        #expect(lanes.add(stored, isEphemeral: false) == .congested)
+        #expect(lanes.add(stored, isEphemeral: false) == .waits)
+        #expect(drain(4) == (["stored", "stored", "stored", "stored"], false))
+        #expect(lanes.isCongested)
+        #expect(drain(4) == (["stored"], true))
+        #expect(!lanes.isCongested && lanes.isEmpty && lanes.storedBytes == 0)
+    }
+
+    @Test mutating func `a client with even more is sent away`() {
+        #expect((1...6).map { _ in lanes.add(stored, isEphemeral: false) }.last == .tooMuch)
+    }
+
+    @Test mutating func `what nobody stores is dropped when there is too much of it, and takes no room from the rest`() {
+        #expect((1...3).map { _ in lanes.add(typing, isEphemeral: true) } == [.waits, .waits, .dropped])
+        #expect(lanes.add(stored, isEphemeral: false) == .waits)
+        #expect(lanes.ephemeralBytes == 2 * typing.bytes.count && lanes.storedBytes == stored.bytes.count)
+    }
+
+    @Test mutating func `the lanes take turns`() {
+        for _ in 1...2 { _ = lanes.add(typing, isEphemeral: true) }
+        for _ in 1...3 { _ = lanes.add(stored, isEphemeral: false) }
+        #expect(drain(9) == (["stored", "typing", "stored", "typing", "stored"], false))
+    }
+}
