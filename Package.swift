@@ -326,3 +326,4 @@ if Context.environment["HOLDFAST_FOR_IOS"] != nil {
     package.targets.removeAll { left.contains($0.name) }
     package.products.removeAll { $0.name == "holdfast" }
 }
+package.targets.removeAll { $0.isTest && $0.name != "HoldfastRoomsTests" && $0.name != "HoldfastToolTests" }

@@ -66,6 +66,7 @@ pause() { read -r -t 0.05 <> <(:) || :; }
 
 # --- Help and usage
 for command in "" connect bench serve "serve hub" "serve echo" "serve quotes" quotes chaos demo pin doctor measure; do
+for command in "" connect bench serve "serve echo" "serve quotes" quotes chaos demo pin doctor measure chat rooms "rooms send" "rooms tail" "rooms history"; do
     # shellcheck disable=SC2086
     run $command --help </dev/null
     check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
@@ -555,8 +556,43 @@ start=$SECONDS
 run demo </dev/null
 check "the demo ends with status 0" '[[ $status == 0 ]]'
 check "the demo takes less than 20 seconds" '(( SECONDS - start < 20 ))'
-check "the demo shows two cuts and two returns" '[[ $(grep -c "CUT" "$work/out") == 2 && $(grep -c "reopened" "$work/out") == 2 ]]'
-check "the demo draws the connection and its round trips over time" '[[ $(grep -c -e "█ connected" -e "round trip: ▁" "$work/out") == 2 ]]'
+check "the demo cuts the link twice and kills the hub" '[[ $(grep -c "CUT" "$work/out") == 2 && $(grep -c "KILLED with -9" "$work/out") == 1 ]]'
+check "the demo counts what arrived" 'grep -q "sent 24, stored 24, delivered 24, lost 0, doubled 0, in one order for all" "$work/out"'
+check "the demo draws the connection and the times over time" '[[ $(grep -c -e "█ connected" -e "until stored: ▁" "$work/out") == 2 ]]'
+check "the demo says how to go on" 'grep -q "holdfast chat ws://" "$work/out" && grep -q "http://127.0.0.1:9001/" "$work/out"'
+
+# --- Rooms
+expect "rooms without a name or a token" 64 "say who you are" rooms send $any --room lobby hi
+expect "a room that is none" 64 "1 to 128 bytes" rooms send $any --room "" --name ann hi
+expect "a payload that is no JSON" 64 "is no JSON" rooms send $any --room lobby --name ann --type game.move '{'
+expect "a --name and a --token" 64 "exclude each other" chat $any --room lobby --name ann --token x
+expect "rooms tail from nowhere" 64 "from" rooms tail $any --room lobby --name ann --from yesterday
+mkfifo "$work/rooms-url"
+"$tool" serve hub --dev --port 0 --data "$work/hub" >"$work/rooms-url" 2>"$work/rooms.log" &
+rooms_pid=$!
+servers+=($rooms_pid)
+rooms_url=$(first_line "$work/rooms-url")
+run rooms send "$rooms_url" --room lobby --name ann one two </dev/null
+check "rooms send waits until all is stored" '[[ $status == 0 && $(grep -c "\"stored\":true" "$work/out") == 2 ]]'
+run rooms tail "$rooms_url" --room lobby --name bob --from beginning --count 2 --text </dev/null
+check "rooms tail prints the entries in order" '[[ $status == 0 && $(cat "$work/out") == "ann: one"$'"'\n'"'"ann: two" ]]'
+run rooms tail "$rooms_url" --room lobby --name bob --from 1 --count 1 </dev/null
+check "rooms tail begins after a number" '[[ $status == 0 ]] && grep -q "\"seq\":2," "$work/out" && ! grep -q replaced "$work/out"'
+run rooms history "$rooms_url" --room lobby --name bob --limit 1 </dev/null
+check "rooms history prints the last" '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]] && grep -q "\"text\":\"two\"" "$work/out"'
+run chat "$rooms_url" --room lobby --name cy <<<"three"
+check "chat in a pipe sends lines and prints entries" '[[ $status == 0 ]] && grep -q "^cy: three" "$work/out" && grep -q "^ann: one" "$work/out"'
+run rooms send "$rooms_url" --room lobby --token nonsense hi </dev/null
+check "a token that is none is refused" '[[ $status == 3 ]] && grep -q 2001 "$work/out"'
+run rooms send $any --room lobby --name dora --store "$work/dora" --timeout 0.5 later </dev/null
+check "what cannot be sent is said" '[[ $status == 4 ]] && grep -q "\"stored\":false,\"retry\":true" "$work/out"'
+run rooms send "$rooms_url" --room lobby --name dora --store "$work/dora" now </dev/null
+check "and goes out with the next run on its store, before what is new" '[[ $status == 0 && $(grep -c "\"stored\":true" "$work/out") == 2 ]]'
+run rooms history "$rooms_url" --room lobby --name bob --text </dev/null
+check "in its place" 'tail -n 2 "$work/out" | tr "\n" " " | grep -q "dora: later dora: now"'
+check "chat draws on a terminal" 'python3 "$here/test-tool/chat.py" "$tool" "$rooms_url" >"$work/out" 2>&1 || { cat "$work/out"; false; }'
+kill "$rooms_pid"
+wait "$rooms_pid" 2>/dev/null
 
 echo "$passed passed, $failed failed"
 [[ $failed == 0 ]]

@@ -31,7 +31,7 @@ STRICT=(
 PURE=(-strict-memory-safety)
 
 # Each module after those it imports. Of those that need SwiftNIO: the files that do not, as far as the others ask for them.
-MODULES=(MachineCore WebSocketCore SessionCore WebSocketRuntime WebSocketNIO WebSocketApple Holdfast HoldfastUI)
+MODULES=(MachineCore WebSocketCore SessionCore CodecCore RoomCore WebSocketRuntime WebSocketNIO WebSocketApple Holdfast HoldfastRooms HoldfastUI)
 files() {
     case $1 in
     *Core) find "$SOURCES/Core/$1" -name '*.swift' ;;
@@ -42,6 +42,7 @@ files() {
         echo "$SOURCES/Client/Holdfast/Network/PathSource.swift" "$SOURCES/Client/Holdfast/Network/NetworkPathMonitor.swift"
         find "$SOURCES/Client/Holdfast/Life" -name '*.swift' ! -name 'LiveSession*'
         ;;
+    HoldfastRooms) echo "$SOURCES/Client/HoldfastRooms/Chat/ChatMessage.swift" "$SOURCES/Client/HoldfastRooms/Chat/ChatPresenting.swift" ;;
     HoldfastUI) find "$SOURCES/Client/HoldfastUI" -name '*.swift' ! -name '*Model.swift' ! -name '*State.swift' ;;
     esac
 }

@@ -18,7 +18,7 @@ for catalogue in Sources/*/*/*.docc; do
     options=()
     # What a product re-exports is documented with it: an app sees it as the product's own. What Holdfast has stands there.
     exports=$(dirname "$catalogue")/Exports.swift
-    if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastQuotes ]]; then
+    if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastQuotes || $module == HoldfastRooms ]]; then
         reexported=$(sed -nE 's/^@_exported public import (struct )?([A-Za-z]+).*/\2/p' "$exports" | grep -vx Holdfast | paste -sd, -)
         options=(-experimental-allowed-reexported-modules="$reexported")
     fi

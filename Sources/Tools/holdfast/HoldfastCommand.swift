@@ -13,12 +13,14 @@ import ArgumentParser
               holdfast bench ws://localhost:9001
               holdfast serve quotes
               holdfast quotes ws://localhost:9001/feed
+              holdfast serve hub --dev
+              holdfast chat ws://localhost:9001/ --room lobby --name ann
 
             \(Outcome.table)
             """,
         version: "0.1.0",
         subcommands: [
             ConnectCommand.self, BenchCommand.self, ServeCommand.self, ChaosCommand.self, DemoCommand.self, PinCommand.self,
-            DoctorCommand.self, MeasureCommand.self, QuotesCommand.self,
+            DoctorCommand.self, MeasureCommand.self, QuotesCommand.self, ChatCommand.self, RoomsCommand.self,
         ])
 }

@@ -7,11 +7,11 @@ import Testing
         var chart = DemoChart()
         chart.stands(.connecting, at: .zero)
         chart.stands(.connected, at: .milliseconds(400))
-        chart.echoed(after: .milliseconds(1), at: .seconds(1))
-        chart.echoed(after: .milliseconds(3), at: .milliseconds(1500))
+        chart.stored(after: .milliseconds(1), at: .seconds(1))
+        chart.stored(after: .milliseconds(3), at: .milliseconds(1500))
         chart.stands(.waiting, at: .seconds(4))
         chart.stands(.connected, at: .seconds(6))
-        chart.echoed(after: .milliseconds(256), at: .seconds(7))
+        chart.stored(after: .milliseconds(256), at: .seconds(7))
         return chart
     }()
 
@@ -20,21 +20,21 @@ import Testing
         #expect(chart.lines(until: .seconds(8), columns: 80)[0].hasPrefix("▒▒▒▒██"))
     }
 
-    @Test func `a column shows its longest round trip, by factors`() {
+    @Test func `a column shows its longest time, by factors`() {
         let line = chart.lines(until: .seconds(8), columns: 8)[1]
-        #expect(line == " ▁     █  round trip: ▁ 3 ms … █ 256 ms")
+        #expect(line == " ▁     █  until stored: ▁ 3 ms … █ 256 ms")
     }
 
-    @Test func `round trips that are alike make a flat line`() {
+    @Test func `times that are alike make a flat line`() {
         var chart = DemoChart()
-        for second in 0..<4 { chart.echoed(after: .milliseconds(2), at: .seconds(second)) }
+        for second in 0..<4 { chart.stored(after: .milliseconds(2), at: .seconds(second)) }
         #expect(chart.lines(until: .seconds(4), columns: 4)[1].hasPrefix("▁▁▁▁  "))
     }
 
     @Test func `a step of the bars is a factor of the whole range`() {
         var chart = DemoChart()
         for (second, length) in [1, 2, 4, 8, 16, 32, 64, 128, 256].enumerated() {
-            chart.echoed(after: .milliseconds(length), at: .seconds(second))
+            chart.stored(after: .milliseconds(length), at: .seconds(second))
         }
         #expect(chart.lines(until: .seconds(9), columns: 9)[1].hasPrefix("▁▁▂▃▄▅▆▇█  "))
     }
@@ -43,9 +43,9 @@ import Testing
         #expect(chart.lines(until: .seconds(8), columns: 40)[2] == "╵0 ms     ╵2 s      ╵4 s      ╵6 s        time")
     }
 
-    @Test func `an echo at the very end has a column`() {
+    @Test func `what comes at the very end has a column`() {
         var chart = DemoChart()
-        chart.echoed(after: .milliseconds(2), at: .seconds(4))
+        chart.stored(after: .milliseconds(2), at: .seconds(4))
         #expect(chart.lines(until: .seconds(4), columns: 4)[1].hasPrefix("   ▁  "))
     }
 

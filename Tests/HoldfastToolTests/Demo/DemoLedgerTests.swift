@@ -1,47 +1,65 @@
+import HoldfastRooms
+import RoomCore
 import Testing
 
 @testable import HoldfastTool
 
 @Suite struct DemoLedgerTests {
-    @Test func `the promise is kept when every message comes back and every cut is survived`() {
-        var ledger = DemoLedger()
-        ledger.opened(at: .seconds(0))
-        ledger.sent(1, at: .seconds(1))
-        ledger.echoed(1, at: .milliseconds(1010))
-        ledger.sent(2, at: .seconds(2))
-        ledger.lost(at: .seconds(3))
-        ledger.lost(at: .seconds(4))
-        #expect(!ledger.isOpen)
-        #expect(ledger.unanswered == [2])
-        #expect(!ledger.keepsPromise(messages: 2, cuts: 1))
-        ledger.opened(at: .seconds(5))
-        ledger.sent(2, at: .seconds(5))
-        #expect(!ledger.keepsPromise(messages: 2, cuts: 1))
-        ledger.echoed(2, at: .milliseconds(5030))
-        ledger.echoed(2, at: .seconds(6))
-        #expect(ledger.keepsPromise(messages: 2, cuts: 1))
-        #expect(!ledger.keepsPromise(messages: 2, cuts: 2))
-        #expect(!ledger.keepsPromise(messages: 3, cuts: 1))
-        #expect(
-            ledger.summary == [
-                "2 of 2 messages echoed, 1 sent again after a cut, 1 echoed twice",
-                "round trip: median 30 ms, longest 30 ms",
-                "back by itself 1 time, after 2 s",
-            ])
+    private func id(_ number: UInt64) -> MessageID { MessageID(Bits128(high: 0x7000, low: 1 << 63 | number)) }
+
+    private func entry(_ seq: Int64, _ number: UInt64, _ text: String) throws -> Entry {
+        Entry(
+            seq: seq, id: id(number), device: try #require(DeviceID(String(repeating: "a", count: 32))), cseq: seq,
+            user: try #require(UserName("ann")), at: 0, sent: 0, type: ChatText.typeName,
+            payload: .json(Array(#"{"text":"\#(text)"}"#.utf8)))
     }
 
-    @Test func `an echo of nothing proves nothing`() {
+    /// Two messages that have arrived everywhere.
+    private func whole() throws -> DemoLedger {
         var ledger = DemoLedger()
-        #expect(ledger.echoed(1, at: .seconds(1)) == nil)
-        #expect(!ledger.keepsPromise(messages: 1, cuts: 0))
-        #expect(!ledger.keepsPromise(messages: 0, cuts: 0))
-        #expect(ledger.duplicateCount == 0)
+        ledger.sent(id(1), "one", by: "ann")
+        ledger.sent(id(2), "two", by: "bob")
+        ledger.log = [try entry(1, 1, "one"), try entry(2, 2, "two")]
+        ledger.stores = ["ann": ledger.log, "bob": ledger.log]
+        ledger.shown = ["ann": [id(1), id(2)], "bob": [id(1), id(2)]]
+        return ledger
     }
 
-    @Test func `failing before the first opening is no outage`() {
-        var ledger = DemoLedger()
-        ledger.lost(at: .seconds(1))
-        ledger.opened(at: .seconds(2))
-        #expect(ledger.outages.isEmpty)
+    @Test func `the promise is kept when everything arrived once, everywhere, in one order`() throws {
+        let ledger = try whole()
+        #expect(ledger.keepsPromise(messages: 2, clients: 2))
+        #expect(ledger.summary == "sent 2, stored 2, delivered 2, lost 0, doubled 0")
+        #expect(!ledger.keepsPromise(messages: 3, clients: 2))
+        #expect(!ledger.keepsPromise(messages: 2, clients: 3))
+    }
+
+    @Test func `a message that is missing somewhere is lost`() throws {
+        var ledger = try whole()
+        ledger.stores["bob"]?.removeLast()
+        #expect(ledger.deliveredCount == 1 && ledger.lostCount == 1 && !ledger.keepsPromise(messages: 2, clients: 2))
+        ledger = try whole()
+        ledger.log.removeFirst()
+        #expect(ledger.storedCount == 1 && ledger.lostCount == 1 && !ledger.keepsPromise(messages: 2, clients: 2))
+        ledger = try whole()
+        ledger.shown["ann"] = [id(2)]
+        #expect(ledger.lostCount == 1 && !ledger.keepsPromise(messages: 2, clients: 2))
+    }
+
+    @Test func `a message that is anywhere twice is doubled`() throws {
+        var ledger = try whole()
+        ledger.log.append(try entry(3, 1, "one"))
+        #expect(ledger.doubledCount == 1 && !ledger.keepsPromise(messages: 2, clients: 2))
+        ledger = try whole()
+        ledger.shown["bob"]?.append(id(2))
+        #expect(ledger.doubledCount == 1 && !ledger.keepsPromise(messages: 2, clients: 2))
+    }
+
+    @Test func `another order or other words break the promise`() throws {
+        var ledger = try whole()
+        ledger.shown["ann"]?.reverse()
+        #expect(!ledger.isInOneOrder && !ledger.keepsPromise(messages: 2, clients: 2))
+        ledger = try whole()
+        ledger.log[0] = try entry(1, 1, "won")
+        #expect(ledger.storedCount == 1 && !ledger.keepsPromise(messages: 2, clients: 2))
     }
 }

@@ -3,7 +3,7 @@ import NIOConcurrencyHelpers
 /// Lets tasks wait until something has changed since they last looked.
 ///
 /// Read ``version`` before looking; a change between the look and the wait is then not missed.
-final class Changes: Sendable {
+package final class Changes: Sendable {
     private struct State {
         var version: UInt64 = 0
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
@@ -11,9 +11,11 @@ final class Changes: Sendable {
     }
     private let state = NIOLockedValueBox(State())
 
-    var version: UInt64 { state.withLockedValue(\.version) }
+    package init() {}
 
-    func announce() {
+    package var version: UInt64 { state.withLockedValue(\.version) }
+
+    package func announce() {
         let waiters = state.withLockedValue { state in
             state.version += 1
             defer { state.waiters = [:] }
@@ -23,7 +25,7 @@ final class Changes: Sendable {
     }
 
     /// Returns after a change since `version`, or when the task is cancelled.
-    func next(after version: UInt64) async {
+    package func next(after version: UInt64) async {
         let id = state.withLockedValue { state in
             state.lastWaiter += 1
             return state.lastWaiter

@@ -41,7 +41,9 @@ extension LiveSession {
             let ending = await watched { await connection.transport.ended() }
             if self.connection?.transport === connection.transport { self.connection = nil }
             end(line)
-            return judge(ending)
+            let judged = judge(ending)
+            guard let pause = links[attempt.generation]?.pause else { return judged }
+            return (Loss(.lost, retryAfter: pause), judged.cause)
         } catch {
             challenges = error.challenges
             return (Loss(error.transport), error)

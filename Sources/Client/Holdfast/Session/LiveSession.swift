@@ -20,6 +20,8 @@ actor LiveSession {
         var isForgotten = false
         /// The consumers were told of it.
         var isShown = false
+        /// It was closed for another to take its place, not before so long.
+        var pause: Duration?
     }
     private typealias Farewell = (code: CloseCode, reason: String)
     private static let background: Farewell = (.goingAway, "")
@@ -112,6 +114,13 @@ actor LiveSession {
         await finishSending()
         if let connection { lastRecord = await connection.close(code: code, reason: reason) }
         await tell?(.close)
+    }
+
+    /// Closes a connection, and connects again after a pause.
+    func replace(_ connection: WebSocketConnection, after pause: Duration, _ code: CloseCode, _ reason: String) async {
+        guard let generation = links.first(where: { $0.value.connection?.transport === connection.transport })?.key else { return }
+        links[generation]?.pause = pause
+        await connection.close(code: code, reason: reason)
     }
 
     private func perform(_ effect: Session.Effect, at now: Moment) {

@@ -88,6 +88,11 @@ public final class WebSocket: Sendable {
     /// A connection is then asked at once whether it lives. Without a network nothing is tried; when it is back, the wait is cut short.
     public func tell(_ path: PathWatch.Input) async { await session.note(.path(path)) }
 
+    /// Closes one connection, and opens another after the pause at the earliest; whoever reads it asks for that.
+    package func reconnect(_ connection: WebSocketConnection, after pause: Duration, code: CloseCode, reason: String) async {
+        await session.replace(connection, after: pause, code, reason)
+    }
+
     /// Closes for good, with a close handshake if there is a connection.
     ///
     /// Calling again is harmless.

@@ -56,7 +56,7 @@ package enum RoomsNews: Hashable, Sendable {
 }
 
 /// Where a room stands.
-package enum RoomPhase: Hashable, Sendable {
+public enum RoomPhase: Hashable, Sendable {
     /// What is stored is being read.
     case loading
     /// There is no connection, or the hub has not answered.

@@ -2,6 +2,10 @@ import ArgumentParser
 import Dispatch
 import Foundation
 
+#if canImport(CDispatch)
+    import CDispatch
+#endif
+
 struct MeasureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "measure",

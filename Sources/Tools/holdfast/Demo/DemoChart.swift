@@ -1,4 +1,4 @@
-/// How a connection stood and how long its echoes took, drawn over time in text.
+/// How a connection stood and how long messages took to be stored, drawn over time in text.
 struct DemoChart: Hashable, Sendable {
     /// How a connection stands.
     enum Standing: Character, CaseIterable, Hashable, Sendable {
@@ -32,8 +32,8 @@ struct DemoChart: Hashable, Sendable {
     /// From this time on it stands so; times do not go back.
     mutating func stands(_ standing: Standing, at time: Duration) { changes.append(Change(time: time, standing: standing)) }
 
-    /// An echo came after so long.
-    mutating func echoed(after length: Duration, at time: Duration) { roundTrips.append(RoundTrip(time: time, length: length)) }
+    /// A message was stored after so long.
+    mutating func stored(after length: Duration, at time: Duration) { roundTrips.append(RoundTrip(time: time, length: length)) }
 
     /// A line for the standing, one for the round trips and one for the time, each `columns` wide and then its legend.
     func lines(until end: Duration, columns: Int) -> [String] {
@@ -70,7 +70,7 @@ struct DemoChart: Hashable, Sendable {
         let shown = longest.compactMap(\.self)
         guard let least = shown.min(), let greatest = shown.max() else { return String(repeating: " ", count: columns) }
         let bars = longest.map { $0.map { Self.bar($0, from: least, to: greatest) } ?? " " }
-        return String(bars) + "  round trip: \(Self.bars[0]) \(least.phrase) … \(Self.bars[Self.bars.count - 1]) \(greatest.phrase)"
+        return String(bars) + "  until stored: \(Self.bars[0]) \(least.phrase) … \(Self.bars[Self.bars.count - 1]) \(greatest.phrase)"
     }
 
     private static func bar(_ length: Duration, from least: Duration, to greatest: Duration) -> Character {

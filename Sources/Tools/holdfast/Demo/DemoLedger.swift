@@ -1,71 +1,63 @@
-/// What the demo sent, got back and survived: the facts that its promise is checked against.
+import HoldfastRooms
+
+/// What the demo said, and where it is found afterwards: the facts that its promise is checked against.
 ///
-/// Times are durations since the start. A message counts as safe only when its echo came; after a loss the unanswered ones
-/// are due again, and an echo that comes twice is counted apart.
+/// Nothing is counted while it runs but what was sent; the rest is read from the hub's log and from the clients' stores when all is over.
 struct DemoLedger: Hashable, Sendable {
-    private(set) var sentCount = 0
-    private(set) var resentCount = 0
-    private(set) var duplicateCount = 0
-    private(set) var roundTrips: [Duration] = []
-    private(set) var outages: [Duration] = []
-    private(set) var openedCount = 0
-    private var pending: [Int: Duration] = [:]
-    private var answered: Set<Int> = []
-    private var lostAt: Duration?
+    /// A message that a client's outbox took.
+    struct Sent: Hashable, Sendable {
+        let id: MessageID
+        let text: String
+        let author: String
+    }
+    private(set) var sent: [Sent] = []
+    /// The hub's log, in order.
+    var log: [Entry] = []
+    /// What each client has stored, in order.
+    var stores: [String: [Entry]] = [:]
+    /// What each client's app was shown, in order.
+    var shown: [String: [MessageID]] = [:]
 
-    /// Messages without an echo, in order: what must be sent again after a loss.
-    var unanswered: [Int] { pending.keys.sorted() }
-    var answeredCount: Int { answered.count }
-    var isOpen: Bool { openedCount > 0 && lostAt == nil }
+    mutating func sent(_ id: MessageID, _ text: String, by author: String) { sent.append(Sent(id: id, text: text, author: author)) }
 
-    mutating func opened(at time: Duration) {
-        openedCount += 1
-        if let lostAt { outages.append(time - lostAt) }
-        lostAt = nil
+    /// How many of those that were sent are in the log, with what they said.
+    var storedCount: Int { sent.count { message in log.contains { $0.id == message.id && $0.text == message.text } } }
+
+    /// How many reached the store and the app of every client.
+    var deliveredCount: Int { sent.count { isDelivered($0.id) } }
+
+    /// How many did not.
+    var lostCount: Int { sent.count - sent.count { message in isDelivered(message.id) && log.contains { $0.id == message.id } } }
+
+    /// How many copies there are that nobody sent twice: in the log, in a store, or before somebody's eyes.
+    var doubledCount: Int {
+        let lists = [log.map(\.id)] + stores.values.map { $0.map(\.id) } + Array(shown.values)
+        return lists.reduce(0) { $0 + $1.count - Set($1).count }
     }
 
-    /// Says when the connection was lost; failed attempts that follow belong to the same outage.
-    mutating func lost(at time: Duration) {
-        if lostAt == nil, openedCount > 0 { lostAt = time }
+    /// Whether all have the same messages in the same order.
+    var isInOneOrder: Bool {
+        let order = log.map(\.id)
+        return stores.values.allSatisfy { $0.map(\.id) == order } && shown.values.allSatisfy { $0 == order }
     }
 
-    mutating func sent(_ number: Int, at time: Duration) {
-        if pending.updateValue(time, forKey: number) == nil { sentCount += 1 } else { resentCount += 1 }
+    /// Whether everything that was sent arrived once, and in one order.
+    func keepsPromise(messages: Int, clients: Int) -> Bool {
+        messages > 0 && sent.count == messages && storedCount == messages && deliveredCount == messages && lostCount == 0
+            && doubledCount == 0 && log.count == messages && stores.count == clients && shown.count == clients && isInOneOrder
     }
 
-    /// Takes an echo; its round trip, or nil when nothing waited for it.
-    @discardableResult mutating func echoed(_ number: Int, at time: Duration) -> Duration? {
-        guard let sentAt = pending.removeValue(forKey: number) else {
-            if answered.contains(number) { duplicateCount += 1 }
-            return nil
-        }
-        answered.insert(number)
-        roundTrips.append(time - sentAt)
-        return time - sentAt
+    /// The totals, on one line.
+    var summary: String {
+        "sent \(sent.count), stored \(storedCount), delivered \(deliveredCount), lost \(lostCount), doubled \(doubledCount)"
     }
 
-    /// The round trip that half of the messages beat.
-    var medianRoundTrip: Duration? {
-        roundTrips.isEmpty ? nil : roundTrips.sorted()[roundTrips.count / 2]
+    private func isDelivered(_ id: MessageID) -> Bool {
+        !stores.isEmpty && stores.values.allSatisfy { $0.contains { $0.id == id } } && shown.values.allSatisfy { $0.contains(id) }
     }
+}
 
-    /// Whether every message from 1 to `messages` came back and the connection came back after each cut.
-    func keepsPromise(messages: Int, cuts: Int) -> Bool {
-        messages > 0 && answered == Set(1...messages) && pending.isEmpty && outages.count >= cuts && openedCount > cuts
-    }
-
-    /// The totals, one fact to a line.
-    var summary: [String] {
-        var lines = [
-            "\(answeredCount) of \(sentCount.counted("message")) echoed, \(resentCount) sent again after a cut, "
-                + "\(duplicateCount) echoed twice"
-        ]
-        if let median = medianRoundTrip, let worst = roundTrips.max() {
-            lines.append("round trip: median \(median.phrase), longest \(worst.phrase)")
-        }
-        if !outages.isEmpty {
-            lines.append("back by itself \(outages.count.counted("time")), after " + outages.map(\.phrase).joined(separator: ", "))
-        }
-        return lines
-    }
+extension Entry {
+    /// What somebody wrote.
+    var text: String? { content(ChatText.self)?.text }
 }

@@ -1,4 +1,5 @@
 import Holdfast
+import HoldfastRooms
 
 /// The one place where the demo's events meet: keeps the ledger and prints the timeline.
 actor DemoStage {
@@ -14,45 +15,45 @@ actor DemoStage {
         StandardOutput.write(timeline.line(at: elapsed, party, text, part) + "\n")
     }
 
-    /// Says that the connection is open; answers with the messages that must be sent again.
-    func opened(_ details: String) -> [Int] {
-        ledger.opened(at: elapsed)
-        let outage = ledger.outages.last.map { ", back after \($0.phrase)" } ?? ""
-        say(.client, (ledger.openedCount == 1 ? "opened" : "reopened") + details + outage, .good)
-        let unanswered = ledger.unanswered
-        if !unanswered.isEmpty { say(.client, "sends again what was not answered: " + unanswered.map(String.init).joined(separator: ", ")) }
-        return unanswered
-    }
+    // MARK: - What happens
 
-    func lost(_ text: String) {
-        ledger.lost(at: elapsed)
-        say(.client, text, .note)
-    }
+    func sent(_ id: MessageID, _ text: String, by author: String) { ledger.sent(id, text, by: author) }
 
-    func sent(_ number: Int) { ledger.sent(number, at: elapsed) }
-
-    /// Takes the echo of a message and answers with how many have come; one in `step` is shown.
-    func echoed(_ number: Int, step: Int) -> Int {
-        guard let roundTrip = ledger.echoed(number, at: elapsed) else { return ledger.answeredCount }
-        chart.echoed(after: roundTrip, at: elapsed)
-        if ledger.answeredCount.isMultiple(of: step) {
-            say(.client, "\(ledger.answeredCount.counted("message")) echoed, the last in \(roundTrip.phrase)")
+    /// Tells what has become of a message.
+    func stage(_ stage: DeliveryStage, of text: String, by party: Timeline.Party, after time: Duration) {
+        switch stage {
+        case .submitted, .sent: break
+        case .queued: say(party, "… \(text)", .dim)
+        case .stored(let position), .seen(let position, _):
+            chart.stored(after: time, at: elapsed)
+            say(party, "✓ \(text)  stored as \(position.seq) after \(time.phrase)", .good)
+        case .failed(let failure): say(party, "✗ \(text)  \(failure.text)", .bad)
+        case .discarded: say(party, "✗ \(text)  discarded", .bad)
         }
-        return ledger.answeredCount
     }
 
+    /// A client's app was shown an entry.
+    func shown(_ entry: Entry, to party: Timeline.Party) {
+        ledger.shown[party.rawValue, default: []].append(entry.id)
+        if entry.user.text != party.rawValue { say(party, "  \(entry.user.text): \(entry.text ?? entry.type)", .received) }
+    }
+
+    func shownCount(to party: Timeline.Party) -> Int { ledger.shown[party.rawValue]?.count ?? 0 }
+
+    /// How the connection of the first client stands.
     func stands(_ state: WebSocketState) { chart.stands(DemoChart.Standing(state), at: elapsed) }
 
+    // MARK: - The end
+
+    /// Takes what is on the disks, when all is over.
+    func found(log: [Entry], stores: [String: [Entry]]) { (ledger.log, ledger.stores) = (log, stores) }
+
     /// Prints the chart and the totals; true if the promise was kept.
-    func finish(messages: Int, cuts: Int) -> Bool {
-        for line in chart.lines(until: elapsed, columns: Self.columns) + ledger.summary { say(.demo, line) }
-        let kept = ledger.keepsPromise(messages: messages, cuts: cuts)
-        say(
-            .demo,
-            kept
-                ? "every message arrived, although the link was cut \(cuts == 2 ? "twice" : cuts.counted("time"))"
-                : "FAILED: not every message came back, or not every cut was survived",
-            kept ? .good : .bad)
+    func finish(messages: Int, clients: Int) -> Bool {
+        for line in chart.lines(until: elapsed, columns: Self.columns) { say(.demo, line) }
+        let kept = ledger.keepsPromise(messages: messages, clients: clients)
+        say(.demo, ledger.summary + (ledger.isInOneOrder ? ", in one order for all" : ", NOT in one order"), kept ? .good : .bad)
+        if !kept { say(.demo, "FAILED: not every message arrived once, in one order", .bad) }
         return kept
     }
 

@@ -4,11 +4,11 @@ import Foundation
 enum TimeOfDay {
     /// Now, to the millisecond: `14:03:07.250`.
     static var now: String {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        var fields = tm()
-        localtime_r(&time.tv_sec, &fields)
-        return text(hour: Int(fields.tm_hour), minute: Int(fields.tm_min), second: Int(fields.tm_sec), nanosecond: Int(time.tv_nsec))
+        let now = Date().timeIntervalSince1970
+        var (seconds, fields) = (time_t(now), tm())
+        localtime_r(&seconds, &fields)
+        let nanoseconds = Int((now - now.rounded(.down)) * 1_000_000_000)
+        return text(hour: Int(fields.tm_hour), minute: Int(fields.tm_min), second: Int(fields.tm_sec), nanosecond: nanoseconds)
     }
 
     static func text(hour: Int, minute: Int, second: Int, nanosecond: Int) -> String {

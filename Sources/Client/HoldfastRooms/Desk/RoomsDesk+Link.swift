@@ -1,0 +1,156 @@
+import Holdfast
+import MachineCore
+import NIOConcurrencyHelpers
+import RoomCore
+import RoomsWire
+import WebSocketCore
+
+/// The socket's side of the desk.
+extension RoomsDesk {
+    /// The connection is no longer wanted; the code tells the hub nothing that it needs.
+    private static let farewell = (code: CloseCode(rawValue: 4098), reason: "another connection is made")
+
+    /// Takes what happens to the socket, until it ends.
+    func follow(_ events: WebSocketEvents, of socket: WebSocket) async {
+        var encoding: RoomsEncoding?
+        for await event in events {
+            switch event {
+            case .opened(let opening): encoding = await open(opening, socket)
+            case .message(let message):
+                guard let encoding else { continue }
+                receive(message, encoding)
+                await pace()
+            case .state(.connected): break
+            case .state, .reconnecting: change { state, now in lose(&state, now) }
+            case .closed(let closure): finish(closure.error.map { .connection($0) } ?? .closed)
+            case .dropped, .undecodable, .missed: break
+            }
+        }
+        finish(.closed)
+    }
+
+    /// Sends what the machine asks for, each frame over the connection that it was made for.
+    func sendFrames() async {
+        for await order in outgoing { try? await order.link.connection.send(order.link.encoding.encode(order.frame)) }
+    }
+
+    /// Tells the machine what the calendar says, each minute.
+    func followCalendar() async {
+        repeat { tell(.calendar(calendar())) } while (try? await time.sleep(time.now() + .seconds(60))) != nil
+    }
+
+    private func open(_ opening: Opening, _ socket: WebSocket) async -> RoomsEncoding? {
+        let encoding = opening.subprotocol.flatMap { RoomsEncoding(subprotocol: $0) } ?? .json
+        let secret: String?
+        do throws(RoomsError) {
+            secret = try await freshToken()
+        } catch {
+            // The same as a hub that does not answer: the socket's backoff decides when to try again.
+            if error.isRetryable { opening.connection.abort() } else { end(error, socket) }
+            return nil
+        }
+        change { state, now in
+            lose(&state, now)
+            state.link = Link(connection: opening.connection, encoding: encoding)
+            state.woken.append(changes)
+            Self.tell(.calendar(calendar()), &state, now)
+            Self.tell(.opened(token: secret), &state, now)
+        }
+        return encoding
+    }
+
+    /// There is no connection any more, or another one.
+    func lose(_ state: inout State, _ now: Moment) {
+        guard state.link != nil else { return }
+        (state.link, state.isOnline, state.connection) = (nil, false, nil)
+        state.renewal?.cancel()
+        state.renewal = nil
+        state.woken.append(changes)
+        Self.tell(.lost, &state, now)
+    }
+
+    private func receive(_ message: Message, _ encoding: RoomsEncoding) {
+        do {
+            guard let frame = try encoding.decodeHubFrame(message) else { return }
+            tell(.received(frame))
+        } catch {
+            // A hub that talks nonsense: another connection may reach one that does not.
+            change { state, _ in
+                if let link = state.link { state.parting = .reconnect(link.connection, after: .seconds(1)) }
+            }
+        }
+    }
+
+    /// Reads no further while the store has too much to do.
+    private func pace() async {
+        while !Task.isCancelled {
+            let version = storeChanges.version
+            if state.withLockedValue({ $0.orders.count < Self.storeBacklog || $0.isOver }) { return }
+            await storeChanges.next(after: version)
+        }
+    }
+
+    func part(_ parting: Parting) {
+        switch parting {
+        case .reconnect(let connection, let pause):
+            guard let socket = socket.withLockedValue({ $0.socket }) else { return connection.abort() }
+            // SAFETY: ends with the close handshake, which has a deadline, or with the connection.
+            Task { await socket.reconnect(connection, after: pause, code: Self.farewell.code, reason: Self.farewell.reason) }
+        case .stop:
+            guard let socket = socket.withLockedValue({ $0.socket }) else { return finish(.closed) }
+            // SAFETY: ends with the close handshake, which has a deadline, or with the connection.
+            Task { await socket.close() }
+        }
+    }
+
+    private func end(_ error: RoomsError, _ socket: WebSocket) {
+        change { state, _ in
+            state.ending = state.ending ?? error
+            state.parting = .stop
+        }
+    }
+
+    // MARK: - Tokens
+
+    /// Asks the provider; bounded, for the hub waits for its answer.
+    private func freshToken() async throws(RoomsError) -> String? {
+        guard let token else { return nil }
+        let (patience, time) = (options.tokenPatience, time)
+        let outcome: Result<String, RoomsError> = await withTaskGroup(of: Result<String, RoomsError>.self) { group in
+            group.addTask {
+                do {
+                    return .success(try await token())
+                } catch let error as CredentialUnavailable where !error.isRetryable {
+                    return .failure(.refused(Refusal(.token, "\(error)")))
+                } catch {
+                    return .failure(.timedOut("the token (\(error))"))
+                }
+            }
+            group.addTask {
+                try? await time.sleep(time.now() + patience)
+                return .failure(.timedOut("the token"))
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .failure(.cancelled)
+        }
+        return try outcome.get()
+    }
+
+    /// Shows a fresh token on the present connection, in time before this one ends.
+    func renewToken(before expires: Int64) {
+        guard expires > 0, token != nil else { return }
+        let left = Duration.milliseconds(max(0, expires - calendar()))
+        let pause = max(left - options.tokenMargin, left / 2)
+        change { state, now in
+            state.renewal?.cancel()
+            guard !state.isOver, state.link != nil else { return }
+            // SAFETY: holds the desk weakly; cancelled with the connection, by the next one, and at the end.
+            state.renewal = Task { [weak self, time] in
+                guard (try? await time.sleep(now + pause)) != nil, let token = try? await self?.freshToken(), !Task.isCancelled else {
+                    return
+                }
+                self?.tell(.token(token))
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+import DequeModule
+import Foundation
+import Holdfast
+import MachineCore
+import NIOConcurrencyHelpers
+import RoomCore
+import RoomsWire
+import WebSocketRuntime
+
+/// Runs a `RoomsMachine`: the shell around the rules of ``Rooms``.
+///
+/// What it knows is read from anywhere at any time, so it is behind a lock and no actor's. Nobody is called with the lock held.
+final class RoomsDesk: Sendable {
+    /// What the store is asked for, in order.
+    enum StoreOrder {
+        case load(RoomName)
+        case commit(Int64, [StoreChange])
+    }
+    /// The socket belongs to the app and to ``Rooms``.
+    struct WeakSocket {
+        weak var socket: WebSocket?
+    }
+    struct Link {
+        let connection: WebSocketConnection
+        let encoding: RoomsEncoding
+    }
+    /// A frame, and the connection that it is for.
+    struct Outgoing {
+        let link: Link
+        let frame: ClientFrame
+    }
+    /// What becomes of the present connection.
+    enum Parting {
+        case reconnect(WebSocketConnection, after: Duration)
+        case stop
+    }
+    struct State {
+        /// Nil until the store has said which device it is.
+        var machine: RoomsMachine?
+        /// What happened before.
+        var early: [RoomsInput] = []
+        var effects: [RoomsEffect] = []
+        var orders: Deque<StoreOrder> = []
+        var books: [RoomName: RoomBook] = [:]
+        var link: Link?
+        var isOnline = false
+        var user: UserName?
+        var connection: String?
+        var device: DeviceID?
+        var limits = RoomsLimits()
+        var lastNumber: UInt64 = 0
+        var lastPage: Int64 = 0
+        var alarm: (at: Moment, task: Task<Void, Never>)?
+        var renewal: Task<Void, Never>?
+        /// Why nothing more happens; the socket may still be closing.
+        var ending: RoomsError?
+        var isOver = false
+        var parting: Parting?
+        /// When the token ends that the hub has just taken.
+        var renewAt: Int64?
+        var woken: [Changes] = []
+        var finished: [AsyncStream<ReceivedSignal>.Continuation] = []
+        /// Kept until the lock is gone: the last reference to one must not go while it is held.
+        var receipts: [Receipt] = []
+    }
+    /// Transactions that wait for the store, before the socket is read no further.
+    static let storeBacklog = 64
+
+    let time: LinkTime
+    let calendar: @Sendable () -> Int64
+    let store: any RoomStore
+    let options: RoomsOptions
+    let token: TokenProvider?
+    let seed: UInt64
+    let socket: NIOLockedValueBox<WeakSocket>
+    /// The state of all rooms together.
+    let changes = Changes()
+    /// Work for the store, and room for more.
+    let storeChanges = Changes()
+    let state = NIOLockedValueBox(State())
+    let outgoing: AsyncStream<Outgoing>
+    let send: AsyncStream<Outgoing>.Continuation
+
+    init(
+        _ socket: WebSocket, store: any RoomStore, options: RoomsOptions, token: TokenProvider?, time: LinkTime,
+        calendar: @escaping @Sendable () -> Int64, seed: UInt64
+    ) {
+        self.socket = NIOLockedValueBox(WeakSocket(socket: socket))
+        (self.store, self.options, self.token, self.time, self.calendar, self.seed) = (store, options, token, time, calendar, seed)
+        // The machine keeps what is on its way within the hub's windows, and throttles the rest.
+        (outgoing, send) = AsyncStream.makeStream()
+    }
+
+    // MARK: - Changes
+
+    /// Tells the machine.
+    func tell(_ input: RoomsInput) { change { state, now in Self.tell(input, &state, now) } }
+
+    static func tell(_ input: RoomsInput, _ state: inout State, _ now: Moment) {
+        guard !state.isOver else { return }
+        if state.machine == nil { return state.early.append(input) }
+        state.machine?.handle(input, at: now, into: &state.effects)
+    }
+
+    /// Changes what is known, then does what the machine asks for; whom that concerns is called without the lock.
+    func change(_ body: (inout State, Moment) -> Void) {
+        let (woken, finished, parting, renewAt, receipts) = state.withLockedValue { state in
+            body(&state, time.now())
+            for effect in state.effects { perform(effect, &state) }
+            state.effects.removeAll(keepingCapacity: true)
+            if !state.isOver { setAlarm(&state) }
+            return (state.woken.take(), state.finished.take(), state.parting.take(), state.renewAt.take(), state.receipts.take())
+        }
+        for changes in woken { changes.announce() }
+        for stream in finished { stream.finish() }
+        if let renewAt { renewToken(before: renewAt) }
+        if let parting { part(parting) }
+        withExtendedLifetime(receipts) {}
+    }
+
+    private func perform(_ effect: RoomsEffect, _ state: inout State) {
+        switch effect {
+        case .send(let frame): if let link = state.link { send.yield(Outgoing(link: link, frame: frame)) }
+        case .reconnect(let pause):
+            if let link = state.link { state.parting = .reconnect(link.connection, after: .milliseconds(max(0, pause))) }
+        case .stop(let refusal):
+            state.ending = state.ending ?? .refused(refusal)
+            state.parting = .stop
+            state.woken.append(changes)
+        case .load(let room): order(.load(room), &state)
+        case .commit(let number, let list): order(.commit(number, list), &state)
+        case .news(let news): hear(news, &state)
+        }
+    }
+
+    private func order(_ order: StoreOrder, _ state: inout State) {
+        state.orders.append(order)
+        state.woken.append(storeChanges)
+    }
+
+    private func setAlarm(_ state: inout State) {
+        // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
+        guard let deadline = state.machine?.deadline, deadline < state.alarm?.at ?? .distantFuture else { return }
+        state.alarm?.task.cancel()
+        // SAFETY: holds the desk weakly; cancelled at the end, or by an earlier alarm.
+        let task = Task { [weak self, time] in
+            if (try? await time.sleep(deadline)) != nil { self?.ring(deadline) }
+        }
+        state.alarm = (deadline, task)
+    }
+
+    private func ring(_ moment: Moment) {
+        change { state, now in
+            if state.alarm?.at == moment { state.alarm = nil }  // Otherwise an earlier alarm has taken its place.
+            if !state.isOver { state.machine?.wake(at: now, into: &state.effects) }
+        }
+    }
+
+    /// Nothing more happens: everybody who waits is told.
+    func finish(_ error: RoomsError) {
+        change { state, now in
+            guard !state.isOver else { return }
+            lose(&state, now)
+            state.isOver = true
+            let error = state.ending ?? error
+            state.ending = error
+            state.alarm?.task.cancel()
+            state.renewal?.cancel()
+            (state.alarm, state.renewal, state.early) = (nil, nil, [])
+            state.woken += [changes, storeChanges]
+            for name in state.books.keys {
+                guard let book = state.books[name] else { continue }
+                for receipt in book.liveReceipts {
+                    receipt.end(error)
+                    state.woken.append(receipt.changes)
+                    state.receipts.append(receipt)
+                }
+                state.woken += book.readers.values.map(\.changes) + [book.changes]
+                state.finished += book.signals.values
+            }
+        }
+        send.finish()
+    }
+
+    // MARK: - Waiting
+
+    /// Looks, and looks again after each change, until there is something; throws when the task is cancelled or the time is over.
+    func wait<Value: Sendable>(
+        for what: String, on changes: Changes, within patience: Duration?, _ look: () throws(RoomsError) -> Value?
+    ) async throws(RoomsError) -> Value {
+        let limit = patience.map { time.now() + $0 }
+        let alarm = limit.map { limit in
+            // SAFETY: cancelled when the wait is over.
+            Task { [time] in if (try? await time.sleep(limit)) != nil { changes.announce() } }
+        }
+        defer { alarm?.cancel() }
+        while true {
+            let version = changes.version
+            if let value = try look() { return value }
+            if Task.isCancelled { throw .cancelled }
+            if let limit, time.now() >= limit { throw .timedOut(what) }
+            await changes.next(after: version)
+        }
+    }
+
+    var ending: RoomsError? { state.withLockedValue { $0.isOver ? $0.ending : nil } }
+    var roomsState: RoomsState {
+        state.withLockedValue { state in
+            if state.isOver, case .closed = state.ending { return .closed(nil) }
+            if state.isOver || state.ending != nil { return .closed(state.ending) }
+            if state.isOnline, let user = state.user { return .online(user) }
+            return state.link == nil && state.machine != nil ? .offline : .connecting
+        }
+    }
+    func status(of room: RoomName) -> RoomStatus {
+        state.withLockedValue { state in
+            var status = state.books[room]?.status ?? RoomStatus()
+            status.user = state.user
+            return status
+        }
+    }
+}
+
+extension Array {
+    /// Takes all there is.
+    mutating func take() -> [Element] {
+        defer { removeAll() }
+        return self
+    }
+}
+
+extension Date {
+    /// Milliseconds since 1970 UTC.
+    static var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+}

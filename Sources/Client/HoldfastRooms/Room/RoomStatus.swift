@@ -1,0 +1,68 @@
+public import RoomCore
+
+/// All that is known of a room at one moment, but for its entries.
+public struct RoomStatus: Hashable, Sendable {
+    /// Where it stands.
+    public var phase = RoomPhase.loading
+    /// The last entry that is stored here.
+    public var cursor = LogPosition.nowhere
+    /// The number of the first entry that is stored here; `cursor.seq` + 1 if none is.
+    public var first: Int64 = 1
+    /// Who is present, each user once, by name.
+    public var members: [RoomMember] = []
+    /// How many connections are present; more than are listed in a large room.
+    public var total: Int64 = 0
+    /// Who types, but not the own user.
+    public var typing: [UserName] = []
+    /// How far the users have read, as far as it was told.
+    public var reads: [UserName: Int64] = [:]
+    /// How far the own user has read.
+    public var read: Int64 = 0
+    /// What was submitted and is not among the entries yet, in order.
+    public var outbox: [PendingMessage] = []
+    /// Who we are; nil before the hub has said it.
+    public var user: UserName?
+    /// Whether all that is in the log is here.
+    public var isLive: Bool { if case .live = phase { true } else { false } }
+
+    /// Nothing is known.
+    public init() {}
+}
+
+/// Somebody who is present, with as many connections as there are.
+public struct RoomMember: Hashable, Sendable, Identifiable {
+    /// Who.
+    public var user: UserName
+    /// Each connection, in the order of their names, with its status and metadata.
+    public var connections: [PresentMember]
+
+    /// The user.
+    public var id: UserName { user }
+
+    /// Somebody who is present.
+    public init(user: UserName, connections: [PresentMember]) { (self.user, self.connections) = (user, connections) }
+
+    /// Puts the connections of a user together.
+    static func grouped(_ members: [PresentMember]) -> [RoomMember] {
+        Dictionary(grouping: members, by: \.user).map { user, connections in
+            RoomMember(user: user, connections: connections.sorted { $0.connection < $1.connection })
+        }.sorted { $0.user < $1.user }
+    }
+}
+
+/// A message that was submitted and is not among the entries yet.
+public struct PendingMessage: Hashable, Sendable, Identifiable {
+    /// Its name.
+    public let id: MessageID
+    /// When it was submitted, in milliseconds since 1970 UTC.
+    public let sent: Int64
+    /// What it says.
+    public let content: Publication.Content
+    /// What has become of it.
+    public internal(set) var stage: DeliveryStage
+
+    /// A message that waits.
+    public init(id: MessageID, sent: Int64, content: Publication.Content, stage: DeliveryStage) {
+        (self.id, self.sent, self.content, self.stage) = (id, sent, content, stage)
+    }
+}

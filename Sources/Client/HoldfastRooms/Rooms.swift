@@ -1,0 +1,207 @@
+import Foundation
+public import Holdfast
+import MachineCore
+import NIOConcurrencyHelpers
+public import RoomCore
+import RoomsWire
+import WebSocketRuntime
+
+/// Gives the token that says who we are; asked for every connection, and ahead of the token's end.
+///
+/// It may throw `CredentialUnavailable` to say that asking again cannot help.
+public typealias TokenProvider = @Sendable () async throws -> String
+
+/// Rooms in which a message arrives once: with an outbox and a history on disk, over a socket that survives.
+///
+/// ```swift
+/// let rooms = Rooms("wss://example.com/", store: try SQLiteRoomStore(path: path)) { try await tokens.fresh() }
+/// let room = try await rooms.join("abc")
+/// try await room.send(ChatText("hi")).stored()
+/// ```
+///
+/// What is submitted is on disk before it counts, is sent again after every loss, and takes effect once. What is received is stored with the
+/// place up to which it was received, so it is there without a connection, and nothing is missed or doubled.
+/// A store belongs to one user, and to one object of this kind at a time. It ends with ``close()``, or when the last reference to it is gone.
+public final class Rooms: Sendable {
+    /// The connection's life: its state, its statistics.
+    public let socket: WebSocket
+    let desk: RoomsDesk
+    private let run: Task<Void, Never>
+    private let storing: Task<Void, Never>
+
+    /// Starts to connect.
+    ///
+    /// - Parameters:
+    ///   - url: `wss://…`, or `ws://…`.
+    ///   - store: Where the outbox and the history are.
+    ///   - options: What is to be other than the defaults.
+    ///   - token: Gives the token that says who we are; nil: none is needed.
+    ///   - configure: Changes what is to be other than the defaults of the socket.
+    public convenience init(
+        _ url: String, store: some RoomStore, options: RoomsOptions = RoomsOptions(), token: TokenProvider? = nil,
+        configure: (inout WebSocketOptions) -> Void = { _ in }
+    ) {
+        let socket = WebSocket(url) { socket in
+            RoomsOptions.prepare(&socket)
+            configure(&socket)
+        }
+        self.init(socket: socket, store: store, options: options, token: token)
+    }
+
+    /// Carries rooms over a socket that is there already; see ``RoomsOptions/prepare(_:_:)``.
+    ///
+    /// Nobody else should send over it.
+    ///
+    /// - Parameters:
+    ///   - socket: The socket; it lives at least as long as this.
+    ///   - store: Where the outbox and the history are.
+    ///   - options: What is to be other than the defaults.
+    ///   - clock: What deadlines are measured with.
+    ///   - calendar: Milliseconds since 1970 UTC; nil: the system's.
+    ///   - seed: Where chance begins; by default another for each.
+    ///   - token: Gives the token that says who we are; nil: none is needed.
+    public init<C: Clock>(
+        socket: WebSocket, store: some RoomStore, options: RoomsOptions = RoomsOptions(), clock: C = ContinuousClock(),
+        calendar: (@Sendable () -> Int64)? = nil, seed: UInt64 = .random(in: .min ... .max),
+        token: TokenProvider? = nil
+    ) where C.Duration == Duration {
+        let desk = RoomsDesk(
+            socket, store: store, options: options, token: token, time: LinkTime(clock), calendar: calendar ?? { Date.milliseconds },
+            seed: seed)
+        (self.socket, self.desk) = (socket, desk)
+        let events = socket.events
+        // SAFETY: owned by this object and cancelled with it.
+        run = Task {
+            async let _ = desk.sendFrames()
+            async let _ = desk.followCalendar()
+            await desk.follow(events, of: socket)
+        }
+        // SAFETY: ends when the desk is finished and what was ordered until then is written: a transaction is not to be cancelled.
+        storing = Task { await desk.serveStore() }
+    }
+
+    deinit {
+        run.cancel()
+        // The tasks may hold the desk for a moment longer.
+        desk.finish(.closed)
+    }
+
+    /// How it stands with the hub.
+    public var state: RoomsState { desk.roomsState }
+
+    /// How it stands with the hub, the present state first; ends with ``RoomsState/closed(_:)``.
+    ///
+    /// Whoever is slow misses states in between, never the last.
+    public var states: RoomsStates { RoomsStates(rooms: self) }
+
+    /// Who we are, as the hub has said; nil before it has.
+    public var user: UserName? { desk.state.withLockedValue(\.user) }
+
+    /// The incarnation of the store; nil before it is opened.
+    public var device: DeviceID? { desk.state.withLockedValue(\.device) }
+
+    /// What may be sent, as the hub has said.
+    public var limits: RoomsLimits { desk.state.withLockedValue(\.limits) }
+
+    /// Joins a room, now and after every loss; returns when what is stored of it can be read, with or without a connection.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 128 bytes of UTF-8 without control characters.
+    ///   - start: Where to begin, if nothing is stored.
+    ///   - limit: How many missed entries to fetch one by one, before a snapshot is better; 0: as many as there are.
+    ///   - presence: How to be seen; nil: neither be seen nor see others.
+    public func join(
+        _ name: String, from start: RoomStart = .last, limit: Int = 10_000, presence: Presence? = Presence()
+    ) async throws(RoomsError) -> Room {
+        guard let room = RoomName(name) else { throw .badName(name) }
+        let wish = JoinWish(
+            start: start.wish, limit: Int64(clamping: limit), wantsPresence: presence != nil, presence: presence ?? Presence())
+        try await desk.join(room, wish)
+        return Room(name: room, rooms: self)
+    }
+
+    /// The rooms of which something is stored, or whose outbox holds something, with what is unread; to be read without a connection.
+    public func storedRooms() async throws(RoomsError) -> [StoredRoomSummary] { try await desk.reading { try await desk.store.rooms() } }
+
+    /// Sends a failed message after all.
+    ///
+    /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox of a joined room, or has not failed.
+    public func retry(_ message: MessageID) throws(RoomsError) { try desk.retry(message) }
+
+    /// Takes a message out of the outbox.
+    ///
+    /// One that may be on its way cannot be called back: it is stored, or the hub is told never to store it.
+    ///
+    /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox of a joined room.
+    public func discard(_ message: MessageID) throws(RoomsError) { try desk.discard(message) }
+
+    /// Waits until the hub knows us.
+    ///
+    /// - Parameter patience: How long to wait; nil: as long as it takes.
+    public func whenOnline(within patience: Duration? = nil) async throws(RoomsError) {
+        try await desk.wait(for: "the connection", on: desk.changes, within: patience) { () throws(RoomsError) -> Void? in
+            switch state {
+            case .online: return ()
+            case .closed(let error): throw error ?? .closed
+            case .connecting, .offline: return nil
+            }
+        }
+    }
+
+    /// Closes the socket for good, and returns when all that was ordered is on disk.
+    ///
+    /// What is in the outbox stays there, and is sent when rooms are opened on the same store again.
+    public func close() async {
+        await socket.close()
+        desk.finish(.closed)
+        await storing.value
+    }
+}
+
+/// How ``Rooms`` stand with their hub; see ``Rooms/states``.
+public struct RoomsStates: AsyncSequence, Sendable {
+    /// How it stands.
+    public typealias Element = RoomsState
+    /// The sequence never fails.
+    public typealias Failure = Never
+    let rooms: Rooms
+
+    /// Starts with the present state.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rooms: rooms) }
+
+    /// Takes states one by one.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// The sequence never fails.
+        public typealias Failure = Never
+        let rooms: Rooms
+        private var seen: UInt64?
+        private var isOver = false
+
+        init(rooms: Rooms) { self.rooms = rooms }
+
+        /// Waits for another state; nil after the last, or when the task is cancelled.
+        public mutating func next() async -> RoomsState? { await next(isolation: nil) }
+
+        /// Waits for another state; nil after the last, or when the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> RoomsState? {
+            while !isOver, !Task.isCancelled {
+                let version = rooms.desk.changes.version
+                guard version == seen else {
+                    seen = version
+                    let state = rooms.state
+                    if case .closed = state { isOver = true }
+                    return state
+                }
+                await rooms.desk.changes.next(after: version)
+            }
+            return nil
+        }
+    }
+}
+
+extension Rooms {
+    /// How many entries are in memory for readers that have not taken them.
+    package func readyEntries(of room: RoomName) -> Int {
+        desk.state.withLockedValue { $0.books[room]?.readers.values.reduce(0) { $0 + $1.ready.count } ?? 0 }
+    }
+}

@@ -1,0 +1,76 @@
+public import Holdfast
+public import RoomCore
+
+/// Why something in a room did not come about; says what failed, and whether trying again may help.
+public enum RoomsError: Error, Sendable, CustomStringConvertible {
+    /// Not a room's name: 1 to 128 bytes of UTF-8 without control characters.
+    case badName(String)
+    /// The content could not be made into a payload.
+    case badContent(String)
+    /// The hub does not let this client in, or not into this room.
+    case refused(Refusal)
+    /// The message was not taken into the outbox: it does not exist.
+    case notQueued(OutboxRefusal)
+    /// The message is in the outbox and will not be sent, unless it is retried.
+    case failed(OutboxFailure)
+    /// The message left the outbox because the app discarded it.
+    case discarded
+    /// What is stored could not be read or written.
+    case store(String)
+    /// The connection ended, and no other follows.
+    case connection(WebSocketError)
+    /// It did not come about in the time allowed; it may still.
+    case timedOut(String)
+    /// The task was cancelled while it waited.
+    case cancelled
+    /// The rooms were closed. What is in the outbox is sent when rooms are opened on the same store again.
+    case closed
+    /// The room was left.
+    case left
+    /// No message of this name is in the outbox.
+    case unknownMessage(MessageID)
+
+    /// Whether the same may succeed later, without anybody changing anything.
+    public var isRetryable: Bool {
+        switch self {
+        case .refused(let refusal): refusal.retry != .never
+        case .notQueued(.tooMany), .notQueued(.tooMuch), .notQueued(.store), .store, .timedOut: true
+        case .connection(let error): error.isRetryable
+        case .badName, .badContent, .notQueued, .failed, .discarded, .cancelled, .closed, .left, .unknownMessage: false
+        }
+    }
+
+    /// What failed, and whether it may be retried.
+    public var description: String { isRetryable ? "\(words); may be retried" : words }
+
+    private var words: String {
+        switch self {
+        case .badName(let name): "\(String(name.prefix(64)).debugDescription) is no name of a room, 1 to 128 bytes without controls"
+        case .badContent(let text): "the content could not be encoded: \(text)"
+        case .refused(let refusal): "the hub refused it (\(refusal.code)): \(refusal.text)"
+        case .notQueued(let refusal): "the message was not queued: \(refusal.words)"
+        case .failed(let failure): "the message will not be sent (\(failure.code)): \(failure.text)"
+        case .discarded: "the message was discarded"
+        case .store(let text): "the store failed: \(text)"
+        case .connection(let error): "the connection ended for good: \(error.transport.detail)"
+        case .timedOut(let what): "\(what) did not come about in time"
+        case .cancelled: "the task was cancelled"
+        case .closed: "the rooms are closed; what is in the outbox is sent when they are opened again"
+        case .left: "the room was left"
+        case .unknownMessage(let id): "no message \(id) is in the outbox"
+        }
+    }
+}
+
+extension OutboxRefusal {
+    /// Why, for people.
+    var words: String {
+        switch self {
+        case .tooMany(let count): "\(count) messages wait already"
+        case .tooMuch(let bytes): "\(bytes) bytes wait already"
+        case .tooLong: "its payload or type is too long, or its type is empty"
+        case .notJoined: "the room has not been joined"
+        case .store(let isFull): isFull ? "the disk is full" : "the store cannot write"
+        }
+    }
+}

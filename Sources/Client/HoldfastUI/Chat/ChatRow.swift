@@ -1,0 +1,56 @@
+#if canImport(SwiftUI)
+    import HoldfastRooms
+    import RoomCore
+    import SwiftUI
+
+    /// One message.
+    struct ChatRow<Model: ChatPresenting>: View {
+        let model: Model
+        let message: ChatMessage
+
+        var body: some View {
+            VStack(alignment: message.isOwn ? .trailing : .leading, spacing: 2) {
+                Text(verbatim: message.isOwn ? "You" : message.user?.text ?? "").font(.caption).foregroundStyle(.secondary)
+                Text(verbatim: message.isDeleted ? "deleted" : message.text).italic(message.isDeleted)
+                HStack(spacing: 6) {
+                    ForEach(message.reactions) { reaction in
+                        Button("\(reaction.key) \(reaction.users.count)") { react(reaction.key) }.font(.caption)
+                    }
+                    if message.isEdited { Text(verbatim: "edited").font(.caption).foregroundStyle(.secondary) }
+                    if let delivery = message.delivery {
+                        Image(systemName: delivery.symbol).font(.caption).foregroundStyle(isFailed ? Color.red : Color.gray)
+                    }
+                }
+                if isFailed {
+                    HStack(spacing: 8) {
+                        Button("Try again") { model.retry(message) }
+                        Button("Discard") { model.discard(message) }
+                    }
+                    .font(.caption)
+                }
+            }
+            .padding(8)
+            .contextMenu {
+                Button("👍") { react("👍") }
+                Button("❤️") { react("❤️") }
+                // SAFETY: ends when the message is on disk, which has a deadline.
+                if message.isOwn, message.seq != nil, !message.isDeleted { Button("Delete") { Task { await model.delete(message) } } }
+            }
+            .accessibilityElement(children: .contain)
+            .accessibilityLabel(spoken)
+        }
+
+        private var isFailed: Bool { if case .failed = message.delivery { true } else { false } }
+
+        private var spoken: String {
+            let who = message.isOwn ? "You" : message.user?.text ?? "Somebody"
+            let what = message.isDeleted ? "a deleted message" : message.text
+            return "\(who): \(what)" + (message.delivery.map { ", \($0.label)" } ?? "")
+        }
+
+        private func react(_ key: String) {
+            // SAFETY: ends when the message is on disk, which has a deadline.
+            Task { await model.react(to: message, key) }
+        }
+    }
+#endif

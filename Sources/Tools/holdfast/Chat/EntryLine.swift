@@ -1,0 +1,61 @@
+import Foundation
+import HoldfastRooms
+
+/// An entry as a line of JSON, for programs.
+enum EntryLine {
+    /// One line, without its end; the payload as it is, on the line.
+    static func json(_ entry: Entry, room: RoomName) -> String {
+        var fields = [
+            ("room", quoted(room.text)), ("seq", String(entry.seq)), ("id", quoted("\(entry.id)")), ("user", quoted(entry.user.text)),
+            ("at", String(entry.at)), ("sent", String(entry.sent)), ("device", quoted("\(entry.device)")), ("cseq", String(entry.cseq)),
+            ("type", quoted(entry.type)),
+        ]
+        if let about = entry.about { fields.append(("about", #"{"kind":\#(quoted(about.kind)),"seq":\#(about.seq)}"#)) }
+        switch entry.payload {
+        // Between the values of JSON a line end is a space.
+        case .json(let bytes): fields.append(("body", String(decoding: bytes.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)))
+        case .binary(let bytes): fields.append(("bin", quoted(Data(bytes).base64EncodedString())))
+        }
+        return object(fields)
+    }
+
+    /// What became of a message that was sent.
+    static func json(stored id: MessageID, at position: LogPosition, in room: RoomName) -> String {
+        object([
+            ("room", quoted(room.text)), ("id", quoted("\(id)")), ("stored", "true"), ("seq", String(position.seq)),
+            ("epoch", quoted(position.description.split(separator: "@").last.map(String.init) ?? "")),
+        ])
+    }
+
+    /// That a message was not stored, and why.
+    static func json(failed id: MessageID?, in room: RoomName, _ error: RoomsError) -> String {
+        object(
+            [("room", quoted(room.text))] + (id.map { [("id", quoted("\($0)"))] } ?? [])
+                + [("stored", "false"), ("retry", error.isRetryable ? "true" : "false"), ("error", quoted("\(error)"))])
+    }
+
+    /// That what came before is to be forgotten.
+    static func json(replaced position: LogPosition, in room: RoomName) -> String {
+        object([("room", quoted(room.text)), ("replaced", "true"), ("seq", String(position.seq))])
+    }
+
+    /// For people: who, and what; nil of what only changes others.
+    static func text(_ entry: Entry) -> String? {
+        let words: String? =
+            if let text = entry.content(ChatText.self) { text.text } else if entry.type.hasPrefix("holdfast.") { nil } else {
+                "(\(entry.type), \(entry.payload.bytes.count.counted("byte")))"
+            }
+        return words.map { "\(entry.user.text): \($0)".escapedForTerminal() }
+    }
+
+    private static func object(_ fields: [(String, String)]) -> String {
+        "{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
+    }
+
+    /// A string of JSON.
+    private static func quoted(_ text: String) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
+    }
+}

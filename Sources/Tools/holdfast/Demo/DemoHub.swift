@@ -1,0 +1,68 @@
+import Foundation
+
+/// A hub in a process of its own, so that it can be killed as no program wants to be: `holdfast serve hub`.
+actor DemoHub {
+    struct Failure: Error, CustomStringConvertible { let description: String }
+
+    private let directory: String
+    private var process: Process?
+    /// Where it listens, from the first start on.
+    private(set) var port: Int?
+
+    init(directory: String) { self.directory = directory }
+
+    /// Starts it, on the port that it had before, and returns when it listens.
+    func start() async throws -> Int {
+        let process = Process()
+        process.executableURL = try Self.executable
+        process.arguments = ["serve", "hub", "--dev", "--data", directory, "--port", "\(port ?? 0)"]
+        let output = Pipe()
+        (process.standardInput, process.standardOutput, process.standardError) = (FileHandle.nullDevice, output, FileHandle.nullDevice)
+        try process.run()
+        self.process = process
+        let line = await Self.firstLine(of: output.fileHandleForReading)
+        guard let url = line.flatMap(URL.init(string:)), let port = url.port else {
+            kill()
+            throw Failure(description: "the hub did not start: \(line ?? "it said nothing")")
+        }
+        self.port = port
+        return port
+    }
+
+    /// Ends it with SIGKILL: it can write nothing more, and nobody is told.
+    func kill() {
+        guard let process else { return }
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        self.process = nil
+    }
+
+    /// Ends it as an operator would, and waits.
+    func stop() async {
+        guard let process else { return }
+        process.terminate()
+        for _ in 0..<300 where process.isRunning { try? await Task.sleep(for: .milliseconds(10)) }
+        kill()
+    }
+
+    /// This program.
+    private static var executable: URL {
+        get throws {
+            let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+            if FileManager.default.isExecutableFile(atPath: own.path), own.path != "/proc/self/exe" { return own }
+            guard let url = Bundle.main.executableURL else { throw Failure(description: "this program does not know where it is") }
+            return url
+        }
+    }
+
+    /// The first line that comes; nil at the end.
+    private static func firstLine(of file: FileHandle) async -> String? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                var bytes: [UInt8] = []
+                while let byte = try? file.read(upToCount: 1)?.first, byte != 0x0A { bytes.append(byte) }
+                continuation.resume(returning: bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self))
+            }
+        }
+    }
+}

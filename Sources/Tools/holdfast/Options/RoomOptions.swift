@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import Holdfast
+import HoldfastRooms
+
+/// What decides which rooms, as whom, and what is kept on disk.
+struct RoomOptions: ParsableArguments {
+    static let tokenVariable = "HOLDFAST_TOKEN"
+
+    @Argument(help: ArgumentHelp("ws://host:port/ or wss://… of a hub", valueName: "url"), transform: URLArgument.parse)
+    var url: WebSocketURL
+
+    @Option(help: ArgumentHelp("The room, 1 to 128 bytes.", valueName: "name"))
+    var room: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Your name at a hub that takes development tokens ('holdfast serve hub --dev').", valueName: "name"))
+    var name: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Your token, a JWT. Other users can see a command line: set $\(Self.tokenVariable) instead.", valueName: "token"))
+    var token: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep the outbox and the history in this directory: what was sent survives the end of this program. One for each user.",
+            valueName: "directory"))
+    var store: String?
+
+    @OptionGroup(title: "Connection") var connection: ConnectionOptions
+
+    func validate() throws {
+        try connection.validate(for: url)
+        if !connection.subprotocol.isEmpty { throw ValidationError("--subprotocol: a hub knows its own.") }
+        if RoomName(room) == nil { throw ValidationError("--room: use 1 to 128 bytes without control characters.") }
+        if let name, UserName(name) == nil { throw ValidationError("--name: use 1 to 128 bytes without control characters.") }
+        if name != nil, token != nil { throw ValidationError("--name and --token exclude each other: a token has a name in it.") }
+    }
+
+    /// The rooms that the options ask for; the token comes from `environment` unless given.
+    func rooms(environment: [String: String]) async throws -> Rooms {
+        var connecting = try connection.configuration(for: url, environment: environment)
+        if connection.insecure {
+            StandardOutput.warn("WARNING: --insecure: the server's certificate is NOT checked.")
+            StandardOutput.warn("WARNING: anyone on the way can read and change what is sent, secrets included.")
+        }
+        let secret = try secret(environment)
+        let configure: (inout WebSocketOptions) -> Void = { options in
+            let subprotocols = options.connection.subprotocols
+            options.connection = connecting
+            options.connection.subprotocols = subprotocols
+        }
+        connecting.limits.message = max(connecting.limits.message, 4 * 1024 * 1024)
+        guard let store else {
+            return Rooms(url.string, store: MemoryRoomStore(), token: { secret }, configure: configure)
+        }
+        do {
+            return Rooms(url.string, store: try SQLiteRoomStore(path: store), token: { secret }, configure: configure)
+        } catch {
+            throw ValidationError("--store: \(error)")
+        }
+    }
+
+    private func secret(_ environment: [String: String]) throws -> String {
+        if let name { return "dev:\(name)" }
+        guard let token = token ?? environment[Self.tokenVariable], !token.isEmpty else {
+            throw ValidationError("say who you are: --name with a hub for development, or a token in $\(Self.tokenVariable).")
+        }
+        return token
+    }
+}

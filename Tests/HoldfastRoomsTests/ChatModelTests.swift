@@ -1,0 +1,153 @@
+import Holdfast
+import HoldfastRooms
+import HoldfastTesting
+import Observation
+import RoomCore
+import RoomsWire
+import Testing
+
+/// What a view of a chat shows.
+@MainActor @Suite(.timeLimit(.minutes(2))) struct ChatModelTests {
+    /// Waits until the model is as it should be.
+    private func until(_ model: ChatModel, _ isReached: (ChatModel) -> Bool) async {
+        while !isReached(model), !Task.isCancelled {
+            let (changed, change) = AsyncStream.makeStream(of: Never.self)
+            let isThere = withObservationTracking {
+                isReached(model)
+            } onChange: {
+                change.finish()
+            }
+            if isThere { return }
+            for await _ in changed {}
+        }
+    }
+
+    @Test func `it shows what is stored, what comes, and what was said about it`() async throws {
+        let (_, peer, room) = try await RoomsStage.live([.said(1, "one"), .said(2, "two")])
+        let model = ChatModel(room)
+        await until(model) { $0.messages.map(\.text) == ["one", "two"] && $0.connection == .live }
+        #expect(model.unread == 2 && !model.hasEarlier && model.title == "abc")
+        var edit = Entry.said(3, "TWO")
+        (edit.type, edit.about) = ("holdfast.edit", Reference(kind: "edit", seq: 2))
+        var reaction = Entry.said(4)
+        (reaction.type, reaction.about) = ("holdfast.react", Reference(kind: "react", seq: 1))
+        reaction.payload = .json(Array(#"{"key":"👍","on":true}"#.utf8))
+        try await peer.entries([edit, reaction])
+        await until(model) { $0.messages.map(\.text) == ["one", "TWO"] && !$0.messages[0].reactions.isEmpty }
+        #expect(model.messages[1].isEdited)
+        #expect(model.messages[0].reactions == [ChatReaction(key: "👍", users: [RoomsPeer.bob], isOwn: false)])
+        var deletion = Entry.said(5)
+        (deletion.type, deletion.about) = ("holdfast.delete", Reference(kind: "delete", seq: 1))
+        try await peer.entries([deletion])
+        await until(model) { $0.messages[0].isDeleted }
+        #expect(model.messages[0].text.isEmpty && model.unread == 1)
+        model.markRead()
+        await until(model) { $0.unread == 0 }
+    }
+
+    @Test func `what is sent is there at once, and its tick goes on in place`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live()
+        let model = ChatModel(room)
+        model.draft = "hi"
+        #expect(try await peer.next { if case .typing = $0 { true } else { false } } == .typing(RoomsPeer.room, true))
+        await model.send()
+        #expect(model.draft.isEmpty)
+        await until(model) { $0.messages.map(\.text) == ["hi"] }
+        let id = model.messages[0].id
+        let publication = try await peer.publication()
+        await until(model) { $0.messages.first?.delivery == .sent }
+        try await peer.ack(publication, at: 1)
+        await until(model) { $0.messages.first?.delivery == .stored }
+        try await peer.entries([.of(publication, 1, by: try #require(stage.rooms.device))])
+        await until(model) { $0.messages.first?.seq == 1 }
+        #expect(model.messages.map(\.id) == [id] && model.messages[0].isOwn)
+        try await peer.send(.read(RoomsPeer.room, RoomsPeer.bob, upTo: 1))
+        await until(model) { $0.messages.first?.delivery == .seen(1) }
+        await model.react(to: model.messages[0], "👍")
+        #expect(try await peer.publication().content?.about == Reference(kind: "react", seq: 1))
+        await model.edit(model.messages[0], to: "ho")
+        #expect(try await peer.publication().content?.type == "holdfast.edit")
+        await model.delete(model.messages[0])
+        #expect(try await peer.publication().content?.type == "holdfast.delete")
+        // Blanks are no message.
+        model.draft = " \n"
+        await model.send()
+        #expect(room.outbox.count { $0.content.type == ChatText.typeName } == 0)
+    }
+
+    @Test func `a message that failed can be retried or discarded`() async throws {
+        let (_, peer, room) = try await RoomsStage.live()
+        let model = ChatModel(room)
+        model.draft = "hi"
+        await model.send()
+        try await peer.refuse(try await peer.publication())
+        try await peer.ack(try await peer.publication(), at: 0)
+        await until(model) { $0.messages.first?.delivery == .failed("not here") }
+        model.retry(model.messages[0])
+        await until(model) { $0.messages.first?.delivery != .failed("not here") }
+        try await peer.refuse(try await peer.publication())
+        try await peer.ack(try await peer.publication(), at: 0)
+        await until(model) { $0.messages.first?.delivery == .failed("not here") }
+        let message = model.messages[0]
+        model.discard(message)
+        await until(model) { $0.messages.isEmpty }
+        model.retry(message)
+        #expect(model.problem != nil)
+    }
+
+    @Test func `older messages are loaded when they are asked for`() async throws {
+        let (_, peer, room) = try await RoomsStage.live([.said(3), .said(4)])
+        let model = ChatModel(room)
+        await until(model) { $0.messages.count == 2 && $0.hasEarlier }
+        async let loading: Void = model.loadEarlier()
+        guard case .history(let question)? = try await peer.next({ if case .history = $0 { true } else { false } }) else {
+            throw RoomsPeer.Mismatch()
+        }
+        #expect(model.isLoadingEarlier)
+        try await peer.page([.said(1), .said(2)], for: question, base: 1)
+        await loading
+        #expect(model.messages.map(\.text) == ["1", "2", "3", "4"] && !model.hasEarlier && !model.isLoadingEarlier)
+    }
+
+    @Test func `a snapshot takes the place of everything`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live([.said(1)])
+        let model = ChatModel(room)
+        await until(model) { $0.messages.count == 1 }
+        peer.transport.cut()
+        await until(model) { $0.connection != .live }
+        let second = RoomsPeer(transport: try #require(await stage.nextAttempt()).accept(.rooms(.json)), encoding: .json)
+        _ = try await second.next()
+        try await second.welcome()
+        try await second.state([.said(90), .said(91)], epoch: 0xBB, base: 50)
+        await until(model) { $0.messages.map(\.text) == ["90", "91"] && $0.connection == .live }
+        #expect(model.hasEarlier)
+    }
+
+    @Test func `without a connection it shows what is stored, and what is written waits`() async throws {
+        let store = MemoryRoomStore()
+        do {
+            let (stage, _, _) = try await RoomsStage.live([.said(1, "one")], store: store)
+            await stage.rooms.close()
+        }
+        let stage = RoomsStage(store: store)
+        let room = try await stage.rooms.join("abc")
+        let model = ChatModel(room)
+        model.draft = "two"
+        await model.send()
+        await until(model) { $0.messages.map(\.text) == ["one", "two"] }
+        #expect(model.messages[1].delivery == .queued && model.connection != .live)
+        await stage.rooms.close()
+        await until(model) { $0.connection == .closed(nil) }
+    }
+
+    @Test func `who is there and who types is shown, and a released model lets go of its room`() async throws {
+        let (_, peer, room) = try await RoomsStage.live()
+        var model: ChatModel? = ChatModel(room)
+        try await peer.members([PresentMember(connection: "c2", user: RoomsPeer.bob, presence: Presence())])
+        try await peer.send(.typing(RoomsPeer.room, RoomsPeer.bob, true))
+        if let model { await until(model) { $0.people == [RoomsPeer.bob] && $0.typing == [RoomsPeer.bob] } }
+        weak let trace = model
+        model = nil
+        #expect(trace == nil)
+    }
+}

@@ -1,0 +1,182 @@
+import Holdfast
+import HoldfastRooms
+import HoldfastTesting
+import RoomCore
+import RoomsWire
+import Testing
+
+/// What becomes of a message that an app sends.
+@Suite(.timeLimit(.minutes(2))) struct RoomSendingTests {
+    @Test(arguments: RoomsEncoding.allCases)
+    func `a receipt climbs the ladder: queued, sent, stored, seen`(encoding: RoomsEncoding) async throws {
+        let stage = RoomsStage()
+        let room = try await stage.rooms.join("abc")
+        let receipt = try await room.send(ChatText("hi"))
+        #expect(receipt.stage == .queued)
+        #expect(room.outbox.map(\.stage) == [.queued])
+        let peer = try await stage.resume(encoding)
+        try await peer.state()
+        let publication = try await peer.publication()
+        #expect(publication.content?.type == "chat.text" && publication.content?.payload == .json(Array(#"{"text":"hi"}"#.utf8)))
+        #expect(publication.cseq == 1 && publication.id == receipt.id)
+        await stage.until { receipt.stage == .sent }
+        try await peer.ack(publication, at: 1)
+        let place = LogPosition(epoch: RoomsStage.epoch, seq: 1)
+        #expect(try await receipt.stored() == place)
+        // On a screen it does not vanish between its ack and its entry.
+        #expect(room.outbox.map(\.stage) == [.stored(place)])
+        try await peer.entries([.of(publication, 1, by: try #require(stage.rooms.device))])
+        await stage.until { room.outbox.isEmpty }
+        try await peer.send(.read(RoomsPeer.room, RoomsPeer.bob, upTo: 1))
+        await stage.until { receipt.stage == .seen(place, by: [RoomsPeer.bob]) }
+        #expect(try await receipt.stored() == place)
+    }
+
+    @Test func `stages are told in order and end when the message is stored`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live()
+        let receipt = try await room.send(ChatText("hi"))
+        async let seen = receipt.stages.reduce(into: [DeliveryStage]()) { $0.append($1) }
+        let publication = try await peer.publication()
+        await stage.until { receipt.stage == .sent }
+        try await peer.ack(publication, at: 1)
+        let stages = await seen
+        #expect(stages.last == .stored(LogPosition(epoch: RoomsStage.epoch, seq: 1)))
+        #expect(stages.dropLast().allSatisfy { $0 == .queued || $0 == .sent })
+    }
+
+    @Test func `what was sent before a cut is sent again under the same number and name`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live()
+        let receipt = try await room.send(ChatText("hi"))
+        let first = try await peer.publication()
+        peer.transport.cut()
+        await stage.until { !stage.rooms.state.isOnline }
+        let again = try #require(await stage.nextAttempt())
+        let second = RoomsPeer(transport: again.accept(.rooms(.json)), encoding: .json)
+        guard case .hello(let hello)? = try await second.next() else { throw RoomsPeer.Mismatch() }
+        #expect(hello.joins.map(\.cursor) == [room.status.cursor])
+        try await second.welcome()
+        try await second.state(isSnapshot: false, high: 0)
+        let publication = try await second.publication()
+        #expect(publication == first && publication.id == receipt.id)
+        try await second.ack(publication, at: 1, isDuplicate: true)
+        #expect(try await receipt.stored().seq == 1)
+    }
+
+    @Test func `the outbox outlives the rooms, and the next ones on its store send it`() async throws {
+        let store = MemoryRoomStore()
+        let id: MessageID
+        do {
+            let stage = RoomsStage(store: store)
+            let room = try await stage.rooms.join("abc")
+            let receipt = try await room.send(ChatText("hi"))
+            id = receipt.id
+            await stage.rooms.close()
+            await #expect(throws: RoomsError.self) { try await receipt.stored() }
+            #expect(try await stage.rooms.storedRooms().map(\.waiting) == [1])
+        }
+        let stage = RoomsStage(store: store)
+        let room = try await stage.rooms.join("abc")
+        let receipt = try #require(room.receipt(for: id))
+        #expect(receipt.stage == .queued)
+        let peer = try await stage.resume()
+        try await peer.state()
+        let publication = try await peer.publication()
+        #expect(publication.id == id)
+        try await peer.ack(publication, at: 1)
+        #expect(try await receipt.stored().seq == 1)
+    }
+
+    @Test func `a refused message says why, and can be retried or discarded`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live()
+        let receipt = try await room.send(ChatText("hi"))
+        let first = try await peer.publication()
+        try await peer.refuse(first)
+        do throws(RoomsError) {
+            try await receipt.stored()
+            Issue.record("it is not stored")
+        } catch {
+            guard case .failed(let failure) = error else { throw error }
+            #expect(failure.code == .rights && !error.isRetryable && error.description.contains("not here"))
+        }
+        let void = try await peer.publication()
+        #expect(void.content == nil && void.cseq == first.cseq)
+        try await peer.ack(void, at: 0)
+        await stage.until { room.outbox.allSatisfy { if case .failed = $0.stage { true } else { false } } }
+        #expect(throws: RoomsError.self) { try stage.rooms.retry(MessageID(Bits128(high: 1, low: 1))) }
+        try stage.rooms.retry(receipt.id)
+        let second = try await peer.publication()
+        #expect(second.content == first.content && second.cseq == first.cseq + 1)
+        try await peer.refuse(second)
+        let nextVoid = try await peer.publication()
+        try await peer.ack(nextVoid, at: 0)
+        await stage.until { if case .failed = receipt.stage { true } else { false } }
+        try stage.rooms.discard(receipt.id)
+        await stage.until { receipt.stage == .discarded }
+        #expect(room.outbox.isEmpty)
+    }
+
+    @Test func `a message that the outbox has no room for does not exist`() async throws {
+        var options = RoomsOptions()
+        options.policy.outboxCount = 2
+        let stage = RoomsStage(options: options)
+        let room = try await stage.rooms.join("abc")
+        try await room.send(ChatText("1"))
+        try await room.send(ChatText("2"))
+        do throws(RoomsError) {
+            try await room.send(ChatText("3"))
+            Issue.record("it was taken")
+        } catch {
+            guard case .notQueued(.tooMany) = error else { throw error }
+            #expect(error.isRetryable)
+        }
+        #expect(room.outbox.count == 2)
+    }
+
+    @Test func `a wait ends with its time, its task, or the rooms`() async throws {
+        let (stage, _, room) = try await RoomsStage.live()
+        let receipt = try await room.send(ChatText("hi"))
+        let late = Task { try await receipt.stored(within: .seconds(3)) }
+        await #expect(throws: RoomsError.self) {
+            while await stage.clock.nextSleep() != .seconds(3) {}
+            stage.clock.advance(by: .seconds(3))
+            _ = try await late.value
+        }
+        let cancelled = Task { () async -> RoomsError? in
+            do throws(RoomsError) {
+                try await receipt.stored()
+                return nil
+            } catch { return error }
+        }
+        cancelled.cancel()
+        guard case .cancelled = await cancelled.value else { throw RoomsPeer.Mismatch() }
+        let ended = Task { () async -> RoomsError? in
+            do throws(RoomsError) {
+                try await receipt.stored()
+                return nil
+            } catch { return error }
+        }
+        await stage.rooms.close()
+        guard case .closed = await ended.value else { throw RoomsPeer.Mismatch() }
+        await #expect(throws: RoomsError.self) { try await room.send(ChatText("too late")) }
+    }
+
+    @Test func `edits, deletions and reactions are messages about messages`() async throws {
+        let (_, peer, room) = try await RoomsStage.live([.said(1)])
+        try await room.edit(1, to: ChatText("other"))
+        let edit = try await peer.publication().content
+        #expect(edit?.type == "holdfast.edit" && edit?.about == Reference(kind: "edit", seq: 1))
+        #expect(edit?.payload == .json(Array(#"{"text":"other"}"#.utf8)))
+        try await room.react(to: 1, "👍", on: false)
+        let reaction = try await peer.publication().content
+        #expect(reaction?.type == "holdfast.react" && reaction?.about == Reference(kind: "react", seq: 1))
+        #expect(reaction?.payload == .json(Array(#"{"key":"👍","on":false}"#.utf8)))
+        try await room.delete(1)
+        #expect(try await peer.publication().content?.about == Reference(kind: "delete", seq: 1))
+    }
+}
+
+extension Agreement {
+    static func rooms(_ encoding: RoomsEncoding) -> Agreement {
+        Agreement(subprotocol: encoding.subprotocol, response: ResponseHead(status: 101))
+    }
+}

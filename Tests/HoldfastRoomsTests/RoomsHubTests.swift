@@ -1,0 +1,141 @@
+import Foundation
+import Holdfast
+import HoldfastHub
+import HoldfastRooms
+import HoldfastTesting
+import RoomCore
+import Testing
+
+/// Rooms and a real hub, over sockets.
+@Suite(.timeLimit(.minutes(3))) struct RoomsHubTests {
+    /// A directory of its own, for as long as the body runs.
+    private func withDirectory<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-rooms-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        return try await body(directory.path)
+    }
+
+    private func hub(_ data: String, port: Int = 0) -> Hub {
+        var configuration = HubConfiguration(data: data)
+        configuration.takesDevelopmentTokens = true
+        configuration.server.port = port
+        return Hub(configuration)
+    }
+
+    private func client(_ name: String, port: Int, store: some RoomStore = MemoryRoomStore()) -> Rooms {
+        Rooms("ws://127.0.0.1:\(port)/rooms", store: store) {
+            "dev:\(name)"
+        } configure: { options in
+            options.reconnect.backoff = Backoff(base: .milliseconds(50), cap: .milliseconds(500), jitter: .equal)
+            options.reconnect.spacing = .milliseconds(20)
+        }
+    }
+
+    /// Reads so many texts.
+    private func texts(_ count: Int, in room: Room) async throws -> [String] {
+        var texts: [String] = []
+        for try await update in room.messages {
+            if let entry = update.entry { texts.append(entry.content(ChatText.self)?.text ?? "?") }
+            if texts.count == count { break }
+        }
+        return texts
+    }
+
+    @Test func `two talk over a link that is cut again and again: all arrives, once, in one order`() async throws {
+        try await withDirectory { directory in
+            try await hub(directory).withRunning { running in
+                let link = try await FaultyLink.start(to: running.server.port)
+                let rooms = [client("ann", port: link.port), client("bob", port: link.port)]
+                var joined: [Room] = []
+                for client in rooms { joined.append(try await client.join("abc", from: .beginning)) }
+                let count = 120
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for (place, room) in joined.enumerated() {
+                        group.addTask {
+                            for number in 0..<count / 2 { try await room.send(ChatText("\(place) \(number)")) }
+                            for waiting in room.outbox { try await room.receipt(for: waiting.id)?.stored() }
+                        }
+                    }
+                    group.addTask {
+                        for _ in 0..<5 {
+                            try await Task.sleep(for: .milliseconds(60))
+                            link.cut(.rst)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                let seen = [try await texts(count, in: joined[0]), try await texts(count, in: joined[1])]
+                #expect(seen[0] == seen[1])
+                for place in 0...1 {
+                    #expect(seen[0].filter { $0.hasPrefix("\(place) ") } == (0..<count / 2).map { "\(place) \($0)" })
+                }
+                for client in rooms { await client.close() }
+                try await link.stop()
+            }
+        }
+    }
+
+    @Test func `a hub that comes back on its log goes on where it was, and what was written meanwhile follows`() async throws {
+        try await withDirectory { directory in
+            let port = try await hub(directory).withRunning { $0.server.port }
+            let ann = client("ann", port: port)
+            let room = try await ann.join("abc", from: .beginning)
+            let first = try await hub(directory, port: port).withRunning { _ in try await room.send(ChatText("one")).stored() }
+            let waiting = try await room.send(ChatText("two"))
+            #expect(waiting.stage.position == nil)
+            let second = try await hub(directory, port: port).withRunning { _ in
+                let place = try await waiting.stored()
+                let bob = client("bob", port: port)
+                let seen = try await texts(2, in: try await bob.join("abc", from: .beginning))
+                #expect(seen == ["one", "two"])
+                await bob.close()
+                return place
+            }
+            #expect(first.seq == 1 && second == LogPosition(epoch: first.epoch, seq: 2))
+            await ann.close()
+        }
+    }
+
+    @Test func `whoever comes late gets a long history in pages, and sees who is there`() async throws {
+        try await withDirectory { directory in
+            try await hub(directory).withRunning { running in
+                let ann = client("ann", port: running.server.port)
+                let room = try await ann.join("abc", from: .now)
+                var last: Receipt?
+                for number in 0..<700 { last = try await room.send(ChatText("\(number)")) }
+                try await last?.stored()
+                let bob = client("bob", port: running.server.port)
+                let late = try await bob.join("abc", from: .beginning)
+                #expect(try await texts(700, in: late) == (0..<700).map { "\($0)" })
+                var statuses = late.statuses.makeAsyncIterator()
+                while let status = await statuses.next(), status.members.map(\.user.text) != ["ann", "bob"] {}
+                late.setTyping()
+                var seen = room.statuses.makeAsyncIterator()
+                while let status = await seen.next(), status.typing.map(\.text) != ["bob"] {}
+                late.readUpTo(700)
+                while let status = await seen.next(), !status.reads.values.contains(700) {}
+                #expect(last?.stage == .seen(LogPosition(epoch: room.status.cursor.epoch, seq: 700), by: [try #require(UserName("bob"))]))
+                await bob.close()
+                await ann.close()
+            }
+        }
+    }
+
+    @Test func `a device is its user's: somebody else is refused, and told`() async throws {
+        try await withDirectory { directory in
+            try await hub(directory).withRunning { running in
+                let store = MemoryRoomStore()
+                let ann = client("ann", port: running.server.port, store: store)
+                try await ann.join("abc").send(ChatText("hi")).stored()
+                await ann.close()
+                let bob = client("bob", port: running.server.port, store: store)
+                let room = try await bob.join("abc")
+                await #expect(throws: RoomsError.self) {
+                    try await room.send(ChatText("hi"))
+                    try await room.whenLive()
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import Holdfast
+import HoldfastRooms
+import HoldfastTesting
+import RoomCore
+import RoomsWire
+import Testing
+import WebSocketCore
+
+/// How rooms stand with their hub.
+@Suite(.timeLimit(.minutes(2))) struct RoomsLinkTests {
+    /// Tokens that a test sees being asked for.
+    private actor TokenSource {
+        private(set) var count = 0
+        func next() -> String {
+            count += 1
+            return "token \(count)"
+        }
+    }
+
+    @Test func `the token is shown with every connection, and a fresh one before it ends`() async throws {
+        let source = TokenSource()
+        let stage = RoomsStage { await source.next() }
+        let (peer, hello) = try await stage.accept(expires: RoomsStage.now + 100_000)
+        #expect(hello.token == "token 1")
+        try await stage.rooms.whenOnline()
+        #expect(stage.rooms.user == RoomsPeer.ann && hello.device == stage.rooms.device)
+        while await stage.clock.nextSleep() != .seconds(70) {}
+        stage.clock.advance(by: .seconds(70))
+        #expect(try await peer.next { if case .auth = $0 { true } else { false } } == .auth(token: "token 2"))
+        peer.transport.cut()
+        let second = RoomsPeer(transport: try #require(await stage.nextAttempt()).accept(.rooms(.json)), encoding: .json)
+        guard case .hello(let again)? = try await second.next() else { throw RoomsPeer.Mismatch() }
+        #expect(again.token == "token 3" && again.device == hello.device)
+    }
+
+    @Test func `without a token another attempt is made, unless asking again cannot help`() async throws {
+        let source = TokenSource()
+        let stage = RoomsStage {
+            switch await source.next() {
+            case "token 1": throw CredentialUnavailable(isRetryable: true, "no network")
+            default: throw CredentialUnavailable(isRetryable: false, "sign in first")
+            }
+        }
+        let first = try await stage.answer()
+        while (try? await first.next()) != nil {}
+        let second = try #require(await stage.nextAttempt()).accept(.rooms(.json))
+        let error = await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = try? await second.receive() }
+            return await failure(of: stage.rooms)
+        }
+        guard case .refused(let refusal) = error else { throw RoomsPeer.Mismatch() }
+        #expect(refusal.text == "sign in first")
+    }
+
+    private func failure(of rooms: Rooms) async -> RoomsError? {
+        do throws(RoomsError) {
+            try await rooms.whenOnline()
+            return nil
+        } catch { return error }
+    }
+
+    @Test func `a hub that refuses us for good ends the rooms, and says why`() async throws {
+        let stage = RoomsStage()
+        let peer = try await stage.answer()
+        _ = try await peer.next()
+        try await peer.send(.refusal(Refusal(.device, "this device belongs to bob")))
+        _ = try? await peer.next()
+        guard case .refused(let refusal)? = await failure(of: stage.rooms) else { throw RoomsPeer.Mismatch() }
+        #expect(refusal.code == .device)
+        guard case .closed(.refused?) = stage.rooms.state else { throw RoomsPeer.Mismatch() }
+        await stage.until { stage.rooms.socket.state.isClosed }
+    }
+
+    @Test func `a hub that stops is left alone for as long as it asks`() async throws {
+        let (stage, peer, _) = try await RoomsStage.live()
+        try await peer.send(.goaway(.init(after: 20_000, drain: 1000)))
+        while (try? await peer.next()) != nil {}
+        let before = stage.clock.now.offset
+        _ = try #require(await stage.nextAttempt())
+        #expect(stage.clock.now.offset - before >= .seconds(20))
+    }
+
+    @Test func `a hub that talks nonsense is left for another connection`() async throws {
+        let stage = RoomsStage()
+        let peer = try await stage.accept().peer
+        try await stage.rooms.whenOnline()
+        try await peer.transport.send(.text("{"))
+        while (try? await peer.next()) != nil {}
+        #expect(await stage.nextAttempt() != nil)
+    }
+
+    @Test func `another connection of the same device is the end of this one`() async throws {
+        let (stage, peer, _) = try await RoomsStage.live()
+        _ = await peer.transport.close(CloseFrame(CloseCode(rawValue: 4000), reason: "replaced"))
+        guard case .connection(let error)? = await firstEnding(of: stage.rooms) else { throw RoomsPeer.Mismatch() }
+        #expect(error.closeRecord?.received?.code?.rawValue == 4000)
+    }
+
+    @Test(arguments: [4001, 4004] as [UInt16]) func `codes from 4001 to 4099 invite to come back`(code: UInt16) async throws {
+        let (stage, peer, _) = try await RoomsStage.live()
+        _ = await peer.transport.close(CloseFrame(CloseCode(rawValue: code), reason: "later"))
+        #expect(await stage.nextAttempt() != nil)
+    }
+
+    private func firstEnding(of rooms: Rooms) async -> RoomsError? {
+        for await state in rooms.states { if case .closed(let error) = state { return error } }
+        return nil
+    }
+
+    @Test func `rooms that are released end their socket and their readers`() async throws {
+        var stage: RoomsStage? = RoomsStage()
+        weak let rooms = stage?.rooms
+        let peer = try await stage?.accept().peer
+        stage = nil
+        #expect(rooms == nil)
+        while (try? await peer?.next()) != nil {}
+    }
+
+    @Test func `a store that cannot be opened ends the rooms`() async throws {
+        let stage = RoomsStage(store: BrokenStore(opens: false))
+        guard case .store? = await failure(of: stage.rooms) else { throw RoomsPeer.Mismatch() }
+        await #expect(throws: RoomsError.self) { try await stage.rooms.join("abc") }
+    }
+
+    @Test func `a message that cannot be written is refused, and says that the disk is full`() async throws {
+        let stage = RoomsStage(store: BrokenStore(opens: true))
+        let room = try await stage.rooms.join("abc")
+        do throws(RoomsError) {
+            try await room.send(ChatText("hi"))
+            Issue.record("it was taken")
+        } catch {
+            guard case .notQueued(.store(full: true)) = error else { throw error }
+            #expect(error.description.contains("disk is full"))
+        }
+        #expect(room.outbox.isEmpty)
+    }
+}
+
+/// A store on a full disk, or that is not there at all.
+private struct BrokenStore: RoomStore {
+    let opens: Bool
+    let memory = MemoryRoomStore()
+
+    func device() async throws(RoomStoreError) -> DeviceID {
+        guard opens else { throw .corrupt("torn") }
+        return await memory.device()
+    }
+    func rooms() async throws(RoomStoreError) -> [StoredRoomSummary] { [] }
+    func room(_ name: RoomName) async throws(RoomStoreError) -> StoredRoom { StoredRoom() }
+    func commit(_ changes: [StoreChange]) async throws(RoomStoreError) { throw .full }
+    func entries(_ room: RoomName, before: Int64?, limit: Int) async throws(RoomStoreError) -> [Entry] { [] }
+    func entries(_ room: RoomName, after: LogPosition, limit: Int) async throws(RoomStoreError) -> [Entry]? { nil }
+}
+
+extension WebSocketState {
+    var isClosed: Bool { if case .closed = self { true } else { false } }
+}
