@@ -23,7 +23,7 @@ demo: ## Watch a conversation survive cuts and a hub that is killed (builds the 
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes crash-points survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, codecs, proxies, diagnoses, the quotes page, bad links, cost
+test: unit tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes crash-points survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, codecs, proxies, diagnoses, the pages, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -84,6 +84,9 @@ quotes: build ## The page of `holdfast serve quotes` in Chromium: frames per sec
 crash-points: build ## The stores of rooms: processes that die at every point of the failure table, full disks, read-only disks (as root)
 	@$(NEED) util-linux
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite crash-points Interop/rooms/crash.sh
+
+rooms-browser: build ## The page of `holdfast serve hub` in Chromium: reloads, networks that go, hubs killed with -9; screenshots in reports/
+	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite rooms-browser Interop/rooms/browser.sh
 
 survive-share: build
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh share

@@ -27,6 +27,12 @@ let page: [Resource] = [
     "messagepack.mjs",
 ].map { .embedInCode("Quotes/Page/\($0)") }
 
+// The page of the hub, built into it.
+let hubPage: [Resource] = [
+    "chat.html", "status.html", "page.css", "chat.css", "status.css", "chat.mjs", "messages.mjs", "timeline.mjs", "tabs.mjs", "rooms.mjs",
+    "room.mjs", "store.mjs", "presence.mjs", "identity.mjs", "backoff.mjs", "status.mjs", "chart.mjs",
+].map { .embedInCode("Page/\($0)") }
+
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
@@ -183,7 +189,7 @@ let package = Package(
                 "Holdfast", "HoldfastServer", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "CodecCore", "RoomCore",
                 "RoomsWire", "RoomsStorage", nioCore, nioPosix, nioLocks, deques, sqlite, hummingbird, jwt, lifecycle, logging, metrics,
             ],
-            path: "Sources/Server/HoldfastHub", swiftSettings: strict),
+            path: "Sources/Server/HoldfastHub", resources: hubPage, swiftSettings: strict),
 
         // Tools.
         .target(

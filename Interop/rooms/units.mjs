@@ -1,0 +1,462 @@
+#!/usr/bin/env node
+// Tries the page's client without a browser; prints `ok NAME` or `not ok NAME: why` for each.
+//
+//   units.mjs [SEED]    with a seed, that one run of the simulation alone; RUNS in the environment: how many seeds (150)
+
+import assert from "node:assert/strict";
+import { chance, Clock, failures, MemoryBackend, ModelHub, OutboxError, Program, settle, StaleError, Store } from "./world.mjs";
+
+const room = "abc";
+const text = (words) => ({ type: "chat.text", body: { text: words } });
+
+/** A world with these people in it, all joined. */
+async function world(...names) {
+    const clock = new Clock();
+    const random = chance(1);
+    const hub = new ModelHub(clock, random);
+    const people = names.map((name) => new Program(name, clock, hub, random));
+    await settle();
+    for (const person of people) await person.client.join(room);
+    const calm = async (seconds = 2) => {
+        for (let step = 0; step < seconds * 20; step++) {
+            for (const link of [...hub.links]) {
+                if (link.readyState === 0) link.open();
+                for (let count = 0; count < 20; count++) link.deliverUp();
+            }
+            hub.flush();
+            for (const link of [...hub.links]) for (let count = 0; count < 50; count++) link.deliverDown();
+            await settle();
+            await clock.advance(50);
+        }
+    };
+    await calm();
+    return { clock, hub, people, calm, log: () => hub.room(room).entries.map(({ entry }) => entry) };
+}
+
+const said = (items) => items.map(({ body }) => body.text);
+const shown = (person) => said(person.shown.get(room) ?? []);
+
+const tests = {
+    async "A message reaches all, and its sender learns its place"() {
+        const { people: [ann, bob], calm } = await world("ann", "bob");
+        const row = await ann.client.send(room, text("hi"));
+        assert.deepEqual([row.cseq, row.state], [1, "queued"]);
+        await calm();
+        assert.deepEqual([shown(ann), shown(bob), ann.stored.get(row.id)], [["hi"], ["hi"], 1]);
+        assert.equal(ann.client.waiting, 0);
+    },
+    async "What is said offline is kept over the death of the page, and sent in order"() {
+        const { people: [ann, bob], calm } = await world("ann", "bob");
+        ann.client.offline();
+        for (const words of ["1", "2", "3", "4", "5", "6", "7"]) await ann.client.send(room, text(words));
+        ann.die();
+        ann.start();
+        await calm(3);
+        assert.deepEqual(shown(bob), ["1", "2", "3", "4", "5", "6", "7"]);
+        assert.equal(ann.client.waiting, 0);
+    },
+    async "A message whose ack is lost is sent again, and stored once"() {
+        const { people: [ann, bob], calm, hub } = await world("ann", "bob");
+        await ann.client.send(room, text("once"));
+        ann.link.deliverUp();
+        hub.flush();
+        ann.link.cut();
+        await calm();
+        assert.deepEqual([shown(ann), shown(bob), ann.client.waiting], [["once"], ["once"], 0]);
+    },
+    async "A hub that loses what it took is told again after 10 s"() {
+        const { people: [ann], calm, hub } = await world("ann");
+        await ann.client.send(room, text("again"));
+        ann.link.deliverUp();
+        hub.room(room).pending = [];
+        await calm(5);
+        assert.deepEqual(shown(ann), []);
+        await calm(7);
+        assert.deepEqual(shown(ann), ["again"]);
+    },
+    async "A refused message is kept as failed, and those behind it follow"() {
+        const { people: [ann, bob], calm } = await world("ann", "bob");
+        for (const words of ["good", "bad", "better"]) await ann.client.send(room, text(words));
+        await calm(3);
+        assert.deepEqual(shown(bob), ["good", "better"]);
+        const { failed } = ann.client.room(room);
+        assert.deepEqual(failed.map(({ body, failure }) => [body.text, failure.code]), [["bad", 4002]]);
+        await ann.client.discard(room, failed[0].id);
+        assert.deepEqual(ann.client.room(room).failed, []);
+    },
+    async "A failed message that is retried is sent under a new number with its id"() {
+        const { people: [ann], calm, log } = await world("ann");
+        const row = await ann.client.send(room, text("bad"));
+        await calm(2);
+        // The hub has changed its mind.
+        ann.client.room(room).failed[0].body.text = "fine";
+        await ann.backend.transaction([], true, async (tx) => tx.put("failed", [room, row.id], { ...ann.client.room(room).failed[0] }));
+        await ann.client.retry(room, row.id);
+        await calm(2);
+        assert.deepEqual(log().map(({ id, cseq }) => [id, cseq]), [[row.id, 2]]);
+        assert.deepEqual(ann.client.room(room).failed, []);
+    },
+    async "After a gap nothing is shown until it is filled"() {
+        const { people: [ann, bob], calm, hub } = await world("ann", "bob");
+        for (const words of ["1", "2", "3"]) await ann.client.send(room, text(words));
+        for (let count = 0; count < 3; count++) ann.link.deliverUp(), hub.flush();
+        bob.link.down.splice(1, 1);
+        bob.link.deliverDown();
+        bob.link.deliverDown();
+        await settle();
+        assert.deepEqual(shown(bob), ["1"]);
+        await calm();
+        assert.deepEqual(shown(bob), ["1", "2", "3"]);
+    },
+    async "Entries of another epoch are not mixed with those before"() {
+        const { people: [ann, bob], calm, hub, log } = await world("ann", "bob");
+        for (const words of ["1", "2", "3"]) await ann.client.send(room, text(words));
+        await calm();
+        hub.rewind(room, 2);
+        await calm();
+        await bob.client.send(room, text("new"));
+        await calm();
+        assert.deepEqual(said(log()), ["1", "new"]);
+        assert.deepEqual([shown(ann), shown(bob)], [["1", "new"], ["1", "new"]]);
+    },
+    async "A store restored from a backup takes a new device, and says nothing twice"() {
+        const { people: [ann, bob], calm, log } = await world("ann", "bob");
+        await ann.client.send(room, text("1"));
+        await calm();
+        ann.client.offline();
+        await ann.client.send(room, text("2"));
+        const backup = await copied(ann.backend);
+        ann.client.online();
+        await calm();
+        await ann.client.send(room, text("3"));
+        await calm();
+        const device = ann.client.device;
+        ann.die();
+        ann.backend = backup;
+        ann.start();
+        await settle();
+        await ann.client.send(room, text("4"));
+        await calm(4);
+        assert.deepEqual(said(log()), ["1", "2", "3", "4"]);
+        assert.notEqual(ann.client.device, device);
+        assert.deepEqual([shown(bob), ann.client.waiting], [["1", "2", "3", "4"], 0]);
+    },
+    async "A number that the hub has without knowing what it was is not sent again by itself"() {
+        const { people: [ann], calm, hub, log } = await world("ann");
+        await ann.client.send(room, text("old"));
+        ann.link.deliverUp();
+        hub.flush();
+        hub.trim(room, 0);
+        ann.link.cut();
+        await calm(3);
+        assert.deepEqual([said(log()), ann.client.waiting], [["old"], 0]);
+        assert.deepEqual(ann.client.room(room).failed.map(({ failure }) => failure), [failures.uncertain]);
+    },
+    async "A number that was burnt after a backup does not make the message a stored one"() {
+        const { people: [ann], calm, log } = await world("ann");
+        ann.client.offline();
+        await ann.client.send(room, text("bad"));
+        const backup = await copied(ann.backend);
+        ann.client.online();
+        await calm(3);
+        ann.die();
+        ann.backend = backup;
+        ann.start();
+        await calm(3);
+        assert.deepEqual([log(), ann.client.waiting, ann.stored.size], [[], 0, 0]);
+        assert.equal(ann.client.room(room).failed.length, 1);
+    },
+    async "A message that waited longer than the hub remembers is not risked"() {
+        const { people: [ann], calm, clock, log } = await world("ann");
+        ann.client.offline();
+        await ann.client.send(room, text("old"));
+        await clock.advance(0);
+        clock.milliseconds += 89.5 * 86_400_000;
+        ann.client.online();
+        await calm(3);
+        assert.deepEqual(log(), []);
+        assert.deepEqual(ann.client.room(room).failed.map(({ failure }) => failure.code), [4004]);
+    },
+    async "One bad room does not keep the others out"() {
+        const { people: [ann], calm, hub } = await world("ann");
+        hub.badRoom = "bad";
+        ann.client.cut();
+        ann.client.join("bad");
+        await calm(180);
+        assert.equal(ann.client.room(room).phase, "live");
+        assert.equal(ann.client.room("bad").phase, "refused");
+    },
+    async "What the browser cannot store is refused, and not sent"() {
+        const { people: [ann], calm, log } = await world("ann");
+        ann.faults = 1;
+        await assert.rejects(ann.client.send(room, text("lost")), (error) => error instanceof OutboxError && error.reason === "storage");
+        ann.faults = 0;
+        await ann.client.send(room, text("kept"));
+        await calm();
+        assert.deepEqual(said(log()), ["kept"]);
+        await assert.rejects(ann.client.send(room, text("x".repeat(70_000))), (error) => error.reason === "tooLong");
+    },
+    async "History is loaded from the hub, then stored, and read from there without a link"() {
+        const { people: [ann, bob], calm } = await world("ann", "bob");
+        for (let count = 1; count <= 20; count++) await ann.client.send(room, text(`${count}`));
+        await calm(5);
+        const eve = new Program("eve", ann.clock, ann.hub, chance(2));
+        await settle();
+        await eve.client.join(room, { last: 5 });
+        await calm();
+        assert.deepEqual(shown(eve), ["16", "17", "18", "19", "20"]);
+        const loading = eve.client.earlier(room, 16, 5);
+        await calm(1);
+        const { items, isFirst } = await loading;
+        assert.deepEqual([said(items), isFirst], [["11", "12", "13", "14", "15"], false]);
+        eve.client.offline();
+        assert.deepEqual(said((await eve.client.earlier(room, 16, 3)).items), ["13", "14", "15"]);
+        await assert.rejects(eve.client.earlier(room, 11, 3));
+        assert.equal(bob.client.state, "welcomed");
+    },
+    async "A long absence is caught up in pages, a longer one by a snapshot"() {
+        const { people: [ann, bob], calm, hub } = await world("ann", "bob");
+        await ann.client.send(room, text("0"));
+        await calm();
+        bob.client.offline();
+        for (let count = 1; count <= 17; count++) await ann.client.send(room, text(`${count}`));
+        await calm(5);
+        bob.client.online();
+        await calm();
+        assert.deepEqual(shown(bob), Array.from({ length: 18 }, (_, index) => `${index}`));
+        bob.client.offline();
+        for (let count = 18; count <= 30; count++) await ann.client.send(room, text(`${count}`));
+        await calm(5);
+        hub.trim(room, 3);
+        bob.client.online();
+        await calm();
+        assert.deepEqual(shown(bob), ["28", "29", "30"]);
+    },
+    async "A hub that says nothing any more is given up"() {
+        const { people: [ann], clock } = await world("ann");
+        const { link } = ann;
+        await clock.advance(17_000);
+        assert.equal(link.readyState, 3);
+        assert.notEqual(ann.client.state, "welcomed");
+    },
+    async "A replaced client stays away until it is asked"() {
+        const { people: [ann], calm } = await world("ann");
+        ann.link.cut(4000);
+        await calm(60);
+        assert.deepEqual([ann.client.state, ann.links.length], ["replaced", 1]);
+        ann.client.online();
+        await calm();
+        assert.equal(ann.client.state, "welcomed");
+    },
+    async "A client that is refused as a whole stays away"() {
+        const { people: [ann], calm } = await world("ann");
+        ann.link.cut(4101);
+        await calm(60);
+        assert.deepEqual([ann.client.state, ann.links.length], ["refused", 1]);
+    },
+    async "A hub that stops is left alone as long as it said, and gets nothing new meanwhile"() {
+        const { people: [ann], calm, log } = await world("ann");
+        ann.link.say({ t: "goaway", after: 20_000, drain: 500 });
+        ann.link.deliverDown();
+        await ann.client.send(room, text("later"));
+        assert.equal(ann.link.up.length, 0);
+        ann.link.cut(4004);
+        await calm(15);
+        assert.deepEqual([ann.links.length, log()], [1, []]);
+        await calm(10);
+        assert.deepEqual(said(log()), ["later"]);
+    },
+    async "Two writers of one store cannot both go on"() {
+        const store = new Store(new MemoryBackend());
+        const entry = (seq) => ({ seq, id: `${seq}`, device: "d", cseq: seq, user: "u" });
+        await store.replace(room, "e", 0, [], []);
+        await store.append(room, "e", [entry(1)], []);
+        await assert.rejects(store.append(room, "e", [entry(1)], []), StaleError);
+        await assert.rejects(store.append(room, "f", [entry(2)], []), StaleError);
+    },
+    async "In a hostile world nothing is lost, nothing doubled, and all agree"() {
+        const all = Array.from({ length: Number(process.env.RUNS ?? 150) }, (_, index) => index + 1);
+        const runs = process.argv[2] === undefined ? all : [Number(process.argv[2])];
+        const sum = {};
+        for (const seed of runs) {
+            try {
+                for (const [name, count] of Object.entries(await simulate(seed))) sum[name] = (sum[name] ?? 0) + count;
+            } catch (error) {
+                error.message = `seed ${seed}: ${error.message}`;
+                throw error;
+            }
+        }
+        if (runs.length > 1) {
+            // No run passes empty.
+            for (const [name, least] of Object.entries({
+                sent: 2_000, dup: 100, hole: 50, snapshot: 100, refused: 50, cuts: 200, deaths: 100, kills: 100, restores: 10, renewals: 10,
+                rewinds: 5, unwritten: 100,
+            })) assert.ok(sum[name] >= least, `only ${sum[name]} of ${name}`);
+        }
+        console.log(`simulated ${runs.length} runs: ${JSON.stringify(sum)}`);
+    },
+};
+
+async function copied(backend) {
+    const copy = new MemoryBackend();
+    const tables = ["meta", "rooms", "entries", "outbox", "failed"];
+    await backend.transaction(tables, false, async (from) => {
+        await copy.transaction(tables, true, async (to) => {
+            await to.put("meta", "device", await from.get("meta", "device"));
+            for (const record of await from.all("rooms")) await to.put("rooms", record.room, record);
+            for (const row of await from.all("outbox")) await to.put("outbox", [row.room, row.cseq], row);
+            for (const row of await from.all("failed")) await to.put("failed", [row.room, row.id], row);
+            for (const record of await from.all("rooms")) {
+                const entries = await from.last("entries", record.room, Infinity, 10_000);
+                for (const entry of entries) await to.put("entries", [record.room, entry.seq], entry);
+            }
+        });
+    });
+    return copy;
+}
+
+/** Three people in two rooms, and everything that may happen to them. */
+async function simulate(seed) {
+    const clock = new Clock();
+    const random = chance(seed);
+    const hub = new ModelHub(clock, random);
+    const mayRewind = seed % 5 === 0;
+    const mayRestore = seed % 3 === 0;
+    const mayTrim = seed % 4 === 0;
+    hub.refusals = 0.03;
+    const counts = { sent: 0, cuts: 0, deaths: 0, kills: 0, restores: 0, renewals: 0, rewinds: 0, unwritten: 0 };
+    const rooms = [room, "xyz"];
+    const people = ["ann", "bob", "eve"].map((name) => new Program(name, clock, hub, random));
+    const mine = new Map(people.map((person) => [person, new Set()]));
+    const acked = new Set();
+    const backups = new Map();
+    const archive = new Map(rooms.map((name) => [name, []]));
+    const join = (person) => rooms.forEach((name) => person.client.join(name, { last: 3 }));
+    const birth = async (person) => {
+        person.start();
+        await person.ready;
+        join(person);
+    };
+    const note = () => {
+        for (const person of people) for (const id of person.stored.keys()) acked.add(id);
+    };
+    await settle();
+    people.forEach(join);
+    let number = 0;
+    const pick = (list) => list[Math.floor(random() * list.length)];
+    for (let step = 0; step < 400; step++) {
+        const person = pick(people);
+        const dice = random();
+        for (const each of people) each.faults = dice < 0.3 ? 0.02 : 0;
+        if (dice < 0.15) {
+            const words = random() < 0.05 ? "bad" : `${++number}`;
+            const queued = ({ id }) => (counts.sent++, mine.get(person).add(id));
+            person.client.send(pick(rooms), text(words)).then(queued, () => counts.unwritten++);
+        } else if (dice < 0.65) {
+            const link = pick([...hub.links]);
+            if (link?.readyState === 0) link.open();
+            else if (link !== undefined) {
+                for (let count = random() * 4; count > 0; count--) random() < 0.5 ? link.deliverUp() : link.deliverDown();
+            }
+        } else if (dice < 0.75) hub.flush();
+        else if (dice < 0.88) await clock.advance(random() * random() * 4_000);
+        else if (dice < 0.91) person.link?.cut(), counts.cuts++;
+        else if (dice < 0.93) hub.kill(), counts.kills++;
+        else if (dice < 0.95) {
+            note();
+            person.die();
+            counts.deaths++;
+            await settle();
+            await birth(person);
+        } else if (dice < 0.96 && mayRestore) {
+            backups.set(person, { backend: await copied(person.backend), device: person.client.device, ids: new Set(mine.get(person)) });
+        } else if (dice < 0.97 && backups.has(person)) {
+            const { backend, device, ids } = backups.get(person);
+            backups.delete(person);
+            // A backup of an earlier device than the last may hold what was sent under that one: nobody can know.
+            if (device === person.client.device) {
+                note();
+                person.die();
+                await settle();
+                Object.assign(person, { backend });
+                mine.set(person, ids);
+                counts.restores++;
+                await birth(person);
+            }
+        } else if (dice < 0.975 && mayRewind) {
+            // What has been received is told first: it is lost to the log, and nobody's fault.
+            for (let count = 0; count < 10; count++) await settle();
+            note();
+            const sets = [acked, ...mine.values(), ...[...backups.values()].map(({ ids }) => ids), ...people.map(({ stored }) => stored)];
+            for (const { entry } of hub.room(room).entries.slice(-3)) for (const set of sets) set.delete(entry.id);
+            hub.rewind(room, 3);
+            counts.rewinds++;
+        } else if (dice < 0.98 && mayTrim) hub.trim(pick(rooms), 6);
+        else await settle();
+        if (random() < 0.5) await settle();
+    }
+    for (const each of people) each.faults = 0;
+    hub.refusals = 0;
+    for (let round = 0; round < 3_000; round++) {
+        for (const link of [...hub.links]) {
+            if (link.readyState === 0) link.open();
+            for (let count = 0; count < 20; count++) link.deliverUp();
+        }
+        hub.flush();
+        for (const link of [...hub.links]) for (let count = 0; count < 50; count++) link.deliverDown();
+        await settle();
+        await clock.advance(100);
+        const isCalm = people.every(({ client }) => client.waiting === 0 && rooms.every((name) => client.room(name)?.isLive));
+        if (isCalm && [...hub.links].every((link) => link.up.length + link.down.length === 0) && round > 50) break;
+    }
+    note();
+    const logs = new Map(rooms.map((name) => [name, hub.room(name)]));
+    const everything = [...logs.values()].flatMap(({ entries }) => entries.map(({ entry }) => entry));
+    const ids = everything.map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length, "something is stored twice");
+    for (const id of acked) assert.ok(ids.includes(id), "what was said to be stored is not");
+    for (const person of people) {
+        const { client } = person;
+        // What does not follow is not even tried: the store's own check is the last resort.
+        assert.deepEqual(person.troubles.filter((text) => !text.includes("not written")), []);
+        assert.equal(client.waiting, 0, `${person.name} still waits: ${client.state}, ${rooms.map((name) => client.room(name)?.phase)}`);
+        const failed = new Set(rooms.flatMap((name) => client.room(name).failed.map(({ id }) => id)));
+        for (const id of mine.get(person)) assert.ok(ids.includes(id) || failed.has(id), "a message is lost");
+        for (const name of rooms) {
+            const { entries, base, epoch } = logs.get(name);
+            const local = client.room(name);
+            assert.deepEqual([local.epoch, local.seq], [epoch, entries.length], `${person.name} is not at the end of ${name}`);
+            const kept = await new Store(person.backend).entries(name, Infinity, 10_000);
+            assert.deepEqual(kept, entries.slice(local.first - 1).map(({ entry }) => entry), `${person.name} has another copy of ${name}`);
+            assert.ok(kept.length > 0 || entries.length < base || entries.length === 0);
+            const live = person.shown.get(name) ?? [];
+            const places = live.map((_, index) => live[0].seq + index);
+            assert.deepEqual(live.map(({ seq }) => seq), places, "entries are told out of order");
+        }
+    }
+    for (const [, { entries }] of logs) {
+        const last = new Map();
+        for (const { entry: { device, cseq } } of entries) {
+            assert.ok(cseq > (last.get(device) ?? 0), "the messages of a device are out of order");
+            last.set(device, cseq);
+        }
+    }
+    const devices = new Set(everything.map(({ device }) => device));
+    counts.renewals += Math.max(0, devices.size - people.length);
+    for (const person of people) person.die();
+    return { ...counts, ...hub.counts };
+}
+
+let failed = false;
+const wanted = Object.entries(tests).slice(process.argv[2] === undefined ? 0 : -1);
+for (const [name, test] of wanted) {
+    try {
+        await test();
+        console.log(`ok ${name}`);
+    } catch (error) {
+        failed = true;
+        console.log(`not ok ${name}: ${error.message.replaceAll("\n", " ")}`);
+        if (process.argv[2] !== undefined) console.log(error.stack);
+    }
+}
+process.exitCode = failed ? 1 : 0;

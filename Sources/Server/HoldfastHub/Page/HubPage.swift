@@ -1,0 +1,42 @@
+/// The hub's web page: the chat at `/`, the charts at `/status`, and what both load from below `/page/`.
+package struct HubPage {
+    /// A file of the page, or nothing if there is none of this path.
+    package static func file(for path: String) -> (type: String, bytes: [UInt8])? { files[path] }
+
+    /// Goes with each file: nothing is loaded from elsewhere or written into the page, and another build is seen at once.
+    package static let headers: [(name: String, value: String)] = [
+        ("Cache-Control", "no-cache"), ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Opener-Policy", "same-origin"),
+        (
+            "Content-Security-Policy",
+            """
+            default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
+            form-action 'none'; frame-ancestors 'none'
+            """
+        ),
+    ]
+
+    private static let files: [String: (type: String, bytes: [UInt8])] = {
+        let (document, style) = ("text/html; charset=utf-8", "text/css; charset=utf-8")
+        let script = "text/javascript; charset=utf-8"
+        return [
+            "/": (document, PackageResources.chat_html),
+            "/status": (document, PackageResources.status_html),
+            "/page/page.css": (style, PackageResources.page_css),
+            "/page/chat.css": (style, PackageResources.chat_css),
+            "/page/status.css": (style, PackageResources.status_css),
+            "/page/chat.mjs": (script, PackageResources.chat_mjs),
+            "/page/messages.mjs": (script, PackageResources.messages_mjs),
+            "/page/timeline.mjs": (script, PackageResources.timeline_mjs),
+            "/page/tabs.mjs": (script, PackageResources.tabs_mjs),
+            "/page/rooms.mjs": (script, PackageResources.rooms_mjs),
+            "/page/room.mjs": (script, PackageResources.room_mjs),
+            "/page/store.mjs": (script, PackageResources.store_mjs),
+            "/page/presence.mjs": (script, PackageResources.presence_mjs),
+            "/page/identity.mjs": (script, PackageResources.identity_mjs),
+            "/page/backoff.mjs": (script, PackageResources.backoff_mjs),
+            "/page/status.mjs": (script, PackageResources.status_mjs),
+            "/page/chart.mjs": (script, PackageResources.chart_mjs),
+        ]
+    }()
+}

@@ -1,0 +1,14 @@
+// Names that are drawn by chance.
+
+/** So many random bytes in hexadecimal digits. */
+export function hexadecimal(count) {
+    return Array.from(crypto.getRandomValues(new Uint8Array(count)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** A UUID of version 7: its time comes first, so that names sort as they were given. */
+export function messageID(now = Date.now()) {
+    const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0").slice(-12);
+    const chance = hexadecimal(10);
+    const variant = (8 + (parseInt(chance[3], 16) & 3)).toString(16);
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${chance.slice(0, 3)}-${variant}${chance.slice(4, 7)}-${chance.slice(7, 19)}`;
+}

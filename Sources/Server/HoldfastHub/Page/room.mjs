@@ -1,0 +1,169 @@
+// What a client knows of one room.
+
+import { Attendance } from "./presence.mjs";
+
+/** Somebody who typed is forgotten after this. */
+const typingLasts = 6_000;
+const typists = 100;
+
+export class Room {
+    isWanted = false;
+    wantsPresence = false;
+    last = 50;
+    /** How one wants to be seen. */
+    status = "online";
+    /** waiting, catchingUp, live, refused or left. */
+    phase = "waiting";
+    refusal = null;
+
+    // What is stored.
+    epoch = "";
+    seq = 0;
+    first = 1;
+    next = 1;
+    read = 0;
+    /** What is not known to be stored by the hub, by number. */
+    outbox = [];
+    /** What was refused for good. */
+    failed = [];
+
+    // What was said on the present connection.
+    isJoining = false;
+    stateDeadline = Infinity;
+    rejoinAt = Infinity;
+    hasState = false;
+    isLive = false;
+    head = 0;
+    rights = "";
+    high = 0;
+    sentUpTo = 0;
+    waitingSince = 0;
+    resends = 0;
+    pausedUntil = 0;
+    typingSaid = -Infinity;
+    aloneFailures = 0;
+    /** While the store is in doubt: what the hub has under numbers of ours, where it is not ours. */
+    verdicts = new Map();
+
+    attendance = new Attendance();
+    /** How far users have read. */
+    markers = new Map();
+    #typing = new Map();
+
+    constructor(name) {
+        this.name = name;
+    }
+
+    forget() {
+        Object.assign(this, { epoch: "", seq: 0, first: 1, next: 1, read: 0, outbox: [], failed: [] });
+    }
+
+    take({ epoch, seq, first, next, read }) {
+        Object.assign(this, { epoch, seq, first, next, read });
+    }
+
+    disconnected() {
+        Object.assign(this, {
+            isJoining: false, stateDeadline: Infinity, rejoinAt: Infinity, hasState: false, isLive: false, high: 0, sentUpTo: 0,
+            pausedUntil: 0, resends: 0, typingSaid: -Infinity,
+        });
+        if (this.phase === "live" || this.phase === "catchingUp") this.phase = "waiting";
+        this.attendance.reconnected();
+        this.#typing.clear();
+    }
+
+    /** The words that ask for what is missed; from now on an answer is awaited. */
+    joins(deadline) {
+        [this.isJoining, this.isLive, this.rejoinAt, this.stateDeadline] = [true, false, Infinity, deadline];
+        const cursor = this.epoch === "" ? { seq: -this.last } : { epoch: this.epoch, seq: this.seq };
+        const wishes = { limit: 2_000, ...(this.wantsPresence && { presence: true }) };
+        return { room: this.name, ...cursor, ...wishes, next: this.next };
+    }
+
+    appended(items) {
+        this.seq = items.at(-1).seq;
+        this.head = Math.max(this.head, this.seq);
+        for (const { user } of items) this.#typing.delete(user);
+    }
+
+    replaced(epoch, seq, items) {
+        if (epoch !== this.epoch) [this.read, this.markers] = [0, new Map()];
+        [this.epoch, this.seq, this.first] = [epoch, seq, items[0]?.seq ?? seq + 1];
+    }
+
+    /** Which rows of the outbox these entries are; or whether the device has said something that is not in this store. */
+    proves(device, items) {
+        const proved = [];
+        let isForeign = false;
+        for (const item of items) {
+            if (item.device !== device) continue;
+            const row = this.outbox.find(({ cseq }) => cseq === item.cseq);
+            if (row?.id === item.id) proved.push(item.cseq);
+            else if (row !== undefined || item.cseq >= this.next) isForeign = true;
+        }
+        return { proved, isForeign };
+    }
+
+    /** Whether the hub's memory of this device cannot have come from this store. */
+    isDoubtful(high, highId) {
+        const row = this.outbox.find(({ cseq }) => cseq === high);
+        if (high >= this.next || (row !== undefined && highId && highId !== row.id)) return true;
+        return (this.outbox[0]?.cseq ?? this.next) > this.high + 1;
+    }
+
+    /** The greatest number that the hub is known to have; an answer that was on its way may be older than an ack. */
+    noteHigh(high) {
+        this.high = Math.max(this.high, high);
+    }
+
+    /** Whether the hub may have it: it takes numbers without gaps, so nothing behind one that is missing there and here. */
+    mustProve(row) {
+        let next = this.high + 1;
+        for (const { cseq } of this.outbox) {
+            if (cseq > next) return false;
+            if (cseq === row.cseq) return true;
+            next = Math.max(next, cseq + 1);
+        }
+        return false;
+    }
+
+    /** Sends again from the oldest. */
+    rewind() {
+        this.sentUpTo = (this.outbox[0]?.cseq ?? this.next) - 1;
+    }
+
+    get inFlight() {
+        let count = 0;
+        for (const { cseq } of this.outbox) {
+            if (cseq > this.sentUpTo) break;
+            if (!this.verdicts.has(cseq)) count++;
+        }
+        return count;
+    }
+
+    mustResend(now, patience) {
+        return this.hasState && this.inFlight > 0 && now - this.waitingSince >= patience;
+    }
+
+    /** A marker never goes back. */
+    reads(user, seq) {
+        if (!(seq > (this.markers.get(user) ?? 0))) return false;
+        this.markers.set(user, seq);
+        return true;
+    }
+
+    types(user, isOn, now) {
+        this.#typing.delete(user);
+        if (isOn && this.#typing.size < typists) this.#typing.set(user, now + typingLasts);
+    }
+
+    forgetTyping(now) {
+        const before = this.#typing.size;
+        for (const [user, end] of this.#typing) if (end <= now) this.#typing.delete(user);
+        return this.#typing.size !== before;
+    }
+
+    get typing() {
+        return [...this.#typing.keys()];
+    }
+}

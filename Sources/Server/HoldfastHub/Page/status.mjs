@@ -1,0 +1,89 @@
+// The hub's figures as they come, once a second.
+
+import { Chart, short } from "./chart.mjs";
+
+const byID = (id) => document.getElementById(id);
+const charts = {
+    messages: new Chart("Messages per second", ["stored", "delivered"], ""),
+    connections: new Chart("Connections", ["connections", "rooms"], ""),
+    commit: new Chart("Until it is on disk", ["median", "99 of 100"], " ms"),
+    fanout: new Chart("Until it is handed out", ["median", "99 of 100"], " ms"),
+};
+byID("charts").append(...Object.values(charts).map(({ figure }) => figure));
+
+let last = null;
+
+function write(id, text, note = "") {
+    const place = byID(id);
+    const small = document.createElement("small");
+    small.textContent = note;
+    place.replaceChildren(text, ...(note === "" ? [] : [" ", small]));
+}
+
+const number = (value) => (Number.isFinite(value) ? value : null);
+
+/** The change of a counter per second; nothing at first, and after the hub was started again. */
+function rate(status, name) {
+    const [now, before] = [number(status.totals?.[name]), number(last?.totals?.[name])];
+    const seconds = (status.now - last?.now) / 1000;
+    return now === null || before === null || !(seconds > 0) || now < before ? null : (now - before) / seconds;
+}
+
+function bytes(count) {
+    if (number(count) === null) return ["–"];
+    const power = count <= 0 ? 0 : Math.min(4, Math.floor(Math.log2(count) / 10));
+    return [short(Number((count / 1024 ** power).toFixed(1))), ["B", "KiB", "MiB", "GiB", "TiB"][power]];
+}
+
+function duration(milliseconds) {
+    const seconds = Math.floor(milliseconds / 1000);
+    if (!(seconds >= 0)) return "–";
+    const [days, hours, minutes] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3_600) % 24, Math.floor(seconds / 60) % 60];
+    if (days > 0) return `${days} d ${hours} h`;
+    if (hours > 0) return `${hours} h ${minutes} min`;
+    return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}
+
+function show(status) {
+    if (status.started !== last?.started) last = null;
+    const perSecond = (value) => (value === null ? "" : `${short(value)}/s`);
+    const [stored, delivered] = [rate(status, "published"), rate(status, "delivered")];
+    for (const name of ["rooms", "connections", "members"]) write(name, short(number(status[name])));
+    write("published", short(number(status.totals?.published)), perSecond(stored));
+    write("delivered", short(number(status.totals?.delivered)), perSecond(delivered));
+    for (const name of ["duplicates", "refused"]) write(name, short(number(status.totals?.[name])));
+    write("memory", ...bytes(status.memory));
+    write("log", ...bytes(status.log?.bytes));
+    write("uptime", duration(status.now - status.started));
+    if (last !== null) charts.messages.add(status.now, [stored, delivered]);
+    charts.connections.add(status.now, [number(status.connections), number(status.rooms)]);
+    for (const name of ["commit", "fanout"]) charts[name].add(status.now, [number(status[name]?.p50), number(status[name]?.p99)]);
+    last = status;
+    link("live", status.healthy === false ? "live, but the log cannot be written" : "live");
+    globalThis.status = { last: status, charts };
+}
+
+function link(state, text) {
+    byID("link").dataset.state = document.body.dataset.state = state;
+    if (byID("link-text").textContent !== text) byID("link-text").textContent = text;
+}
+
+const retryAfter = 2_000;
+
+/** A browser gives up for ever on a stream that was answered with an error: a hub that starts again shall be found. */
+function listen() {
+    const stream = new EventSource("status/stream");
+    stream.onmessage = ({ data }) => {
+        try {
+            show(JSON.parse(data));
+        } catch (error) {
+            if (!(error instanceof SyntaxError)) throw error;
+        }
+    };
+    stream.onerror = () => {
+        link("lost", "no figures from the hub: it is away, or tells them on its own machine only");
+        if (stream.readyState !== EventSource.CLOSED) return;
+        setTimeout(listen, retryAfter);
+    };
+}
+listen();

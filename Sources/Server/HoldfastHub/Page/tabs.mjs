@@ -1,0 +1,84 @@
+// One device per tab: one that two tabs used would give out numbers twice. Each tab holds the lock of its place for as long as it lives;
+// what a tab left unsent when it was closed is sent by one that is open.
+
+import { IndexedBackend, MemoryBackend, Store } from "./store.mjs";
+
+const places = 32;
+/** For how long a tab that was reloaded waits for the place that it had: its old document still ends. */
+const patience = 3_000;
+const rescueInterval = 5_000;
+
+const nameOf = (user, place) => `holdfast rooms ${user} ${place}`;
+const memory = "holdfast place";
+
+/** A tab's own store; `isDurable`: whether it outlives the page. Without locks or a database, as on a page without TLS, nothing is kept. */
+export class Place {
+    static async take(user) {
+        if (navigator.locks === undefined || globalThis.indexedDB === undefined) return new Place(user, null, new MemoryBackend());
+        const remembered = sessionStorage.getItem(`${memory} ${user}`);
+        const release = remembered === null ? null : await locked(nameOf(user, remembered), patience);
+        if (release !== null) return Place.#open(user, remembered, release);
+        for (let place = 0; place < places; place++) {
+            const release = await locked(nameOf(user, place), 0);
+            if (release !== null) return Place.#open(user, place, release);
+        }
+        return new Place(user, null, new MemoryBackend());
+    }
+
+    static async #open(user, place, release) {
+        try {
+            const backend = await IndexedBackend.open(nameOf(user, place));
+            sessionStorage.setItem(`${memory} ${user}`, place);
+            return new Place(user, Number(place), backend, release);
+        } catch {
+            release();
+            return new Place(user, null, new MemoryBackend());
+        }
+    }
+
+    constructor(user, number, backend, release = () => {}) {
+        Object.assign(this, { user, number, release, isDurable: number !== null, store: new Store(backend) });
+    }
+}
+
+/** The function that lets go of a lock, or null if it was not to be had in time. */
+function locked(name, patience) {
+    return new Promise((done) => {
+        const hold = (lock) => (lock === null ? done(null) : new Promise((release) => done(release)));
+        if (patience === 0) navigator.locks.request(name, { ifAvailable: true }, hold).catch(() => done(null));
+        else navigator.locks.request(name, { signal: AbortSignal.timeout(patience) }, hold).catch(() => done(null));
+    });
+}
+
+/**
+ * Sends what closed tabs left behind, again and again while this one lives. A place that is free twice in a row belongs to nobody who just
+ * reloads. `connect` makes a client of a store, not yet started.
+ */
+export function rescue(user, own, connect) {
+    if (own.number === null) return;
+    const isFree = new Set();
+    const look = async () => {
+        const existing = new Set((await indexedDB.databases()).map(({ name }) => name));
+        for (let place = 0; place < places; place++) {
+            const name = nameOf(user, place);
+            if (place === own.number || !existing.has(name)) continue;
+            const release = await locked(name, 0);
+            if (release === null) isFree.delete(place);
+            else if (!isFree.has(place)) isFree.add(place), release();
+            else await sendRest(await IndexedBackend.open(name), connect).finally(release);
+        }
+    };
+    const again = () => look().catch(() => {}).then(() => setTimeout(again, rescueInterval));
+    setTimeout(again, rescueInterval);
+}
+
+async function sendRest(backend, connect) {
+    const store = new Store(backend);
+    const { outbox } = await store.load();
+    if (outbox.length === 0) return store.close();
+    const client = connect(store);
+    await client.start();
+    const deadline = Date.now() + 20_000;
+    while (client.waiting > 0 && Date.now() < deadline && client.state !== "refused") await new Promise((done) => setTimeout(done, 200));
+    await client.close();
+}
