@@ -12,6 +12,7 @@ endif
 TALLY := scripts/tally
 
 .PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes crash-points survive survive-share lint format bench bench-codecs bench-quick bench-quotes fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes survive survive-share lint format bench bench-codecs bench-quick bench-quotes fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -24,6 +25,7 @@ demo: ## Watch a conversation survive cuts and a hub that is killed (builds the 
 	swift run holdfast demo
 
 test: unit tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes crash-points survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, codecs, proxies, diagnoses, the pages, bad links, cost
+test: unit mutants-rooms tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, codecs, proxies, diagnoses, the quotes page, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -36,12 +38,17 @@ build: ## Everything in debug, tests and snippets included
 unit: build ## Unit tests, with the fuzz corpus replayed
 	@$(TALLY) suite unit swift test --skip-build --disable-xctest --no-parallel
 
-simulate: build ## Sessions in a hostile world: RUNS=n of them (200), or SEED=n alone, told step by step
+simulate: build ## Sessions (RUNS=n, 200) and rooms (RUNS=n, 10,000) in hostile worlds; SEED=n lives through one alone, told step by step
 	@SEED="$(SEED)" RUNS="$(RUNS)" swift test --skip-build --disable-xctest --filter SessionSimulationTests
+	@SEED="$(SEED)" RUNS="$(or $(RUNS),10000)" swift test --skip-build --disable-xctest --filter RoomsSimulationTests
 
-mutants: ## Bugs put into the session's rules one by one: the tests have to see each of them (minutes)
+mutants: mutants-rooms ## Bugs put into the rules of sessions and rooms one by one: the tests have to see each of them (minutes)
 	@$(NEED)
 	@$(TALLY) suite mutants scripts/mutants/run.sh
+
+mutants-rooms:
+	@$(NEED)
+	@$(TALLY) suite mutants-rooms scripts/mutants/rooms/run.sh
 
 tool: build ## The command-line tool, run as people and scripts run it
 	@$(NEED) python3 openssl

@@ -36,7 +36,9 @@ extension RoomsMachine {
                 seats[place].standing = .asked(until: link.lastState + policy.stateTimeout)
                 break
             }
-            if link.lone == seats[place].room { return breakOff(after: 0, at: now, into: &effects) }
+            // Asked twice, and nothing came: the link may be half open.
+            let isSilent = link.lastState + policy.stateTimeout * 2 <= now
+            if isSilent || link.lone == seats[place].room { return breakOff(after: 0, at: now, into: &effects) }
             nonsense(place, at: now, into: &effects)
         default: break
         }

@@ -1,0 +1,240 @@
+import RoomHistory
+import Testing
+
+/// A history is good, is spoiled in one way, and the checker says what is wrong.
+@Suite struct HistoryCheckerTests {
+    private func expect(_ words: String, after spoil: (inout HistoryTale) -> Void, _ location: SourceLocation = #_sourceLocation) {
+        var tale = HistoryTale.good
+        spoil(&tale)
+        let verdict = tale.judged()
+        #expect(verdict.violations.contains { $0.contains(words) }, "\(verdict)", sourceLocation: location)
+    }
+
+    private func expectClean(after change: (inout HistoryTale) -> Void, _ location: SourceLocation = #_sourceLocation) {
+        var tale = HistoryTale.good
+        change(&tale)
+        let verdict = tale.judged()
+        #expect(verdict.isClean, "\(verdict)", sourceLocation: location)
+    }
+
+    @Test func `a good history is clean`() { expectClean { _ in } }
+
+    @Test func `what was acked stands in the log, under the number that was told`() {
+        expect("acked to ann at 3 of abc, where the log has m3") { $0.change("ann", .acked) { $0.id = "m2" } }
+        expect("acked to ann at 9 of abc, and the log has nothing there") { $0.change("ann", .acked) { $0.seq = 9 } }
+        expect("an epoch e9 that no log had") { $0.change("ann", .acked) { $0.epoch = "e9" } }
+    }
+
+    @Test func `an ack without a number says that retention has passed the message`() {
+        expect("m9 was acked to ann, and abc never had it") { tale in
+            tale.insert([.submitted("m9", digest: "", room: "abc", who: "ann"), .acked("m9", epoch: "e1", seq: 0, room: "abc", who: "ann")])
+        }
+        expectClean { $0.change("ann", .acked) { $0.seq = 0 } }
+    }
+
+    @Test func `a message stands in a log once`() {
+        expect("the log of abc has m1 twice, again at 4") { tale in
+            tale.change("hub", .log) { $0.items?.append(HistoryTale.item(4, "m1", cseq: 4)) }
+        }
+    }
+
+    @Test func `a number of a device stands in a log once, and after those before`() {
+        expect("number 3 of device d1 twice, at 4") { tale in
+            tale.change("hub", .log) { $0.items?.append(HistoryTale.item(4, "m4", cseq: 3)) }
+        }
+        expect("number 2 of device d1 after 3, at 4") { tale in
+            tale.change("hub", .log) { $0.items?.append(HistoryTale.item(4, "m4", cseq: 2)) }
+        }
+    }
+
+    @Test func `a log has no gaps`() {
+        expect("the log of abc goes from 1 to 3") { tale in tale.change("hub", .log) { $0.items?.remove(at: 1) } }
+    }
+
+    @Test func `a log's past does not change`() {
+        expect("the log of abc had m3 at 3, and later m9") { tale in
+            tale.tell("hub", .log, [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2"), HistoryTale.item(3, "m9")], seq: 1)
+        }
+    }
+
+    @Test func `nothing appears that nobody submitted, nor other than it was submitted`() {
+        expect("the log of abc has m3 at 3, which nobody submitted") { $0.remove("ann", .submitted, id: "m3") }
+        expect("saw m3 in abc, which nobody submitted") { $0.remove("ann", .submitted, id: "m3") }
+        expect("m3 in the log of abc is not what was submitted") { $0.change("ann", .submitted) { $0.digest = "else" } }
+    }
+
+    @Test func `what clients see is what the log has`() {
+        expect("ann saw") { tale in tale.change("bob", .applied) { $0.items?[1].digest = "else" } }
+        expect("bob saw m4 at 4 in abc, the log has nothing there") { tale in
+            tale.change("bob", .applied) { $0.items?.append(HistoryTale.item(4, "m4")) }
+        }
+        expect("bob saw") { tale in tale.change("bob", .store) { $0.items?[2] = HistoryTale.item(3, "m2") } }
+    }
+
+    @Test func `entries come without a gap and without a repeat`() {
+        expect("bob in abc got 5 after 3") {
+            $0.insert([.entries(.applied, [HistoryTale.item(5, "m5")], epoch: "e1", room: "abc", who: "bob")])
+        }
+        expect("bob in abc got 3 after 3") {
+            $0.insert([.entries(.applied, [HistoryTale.item(3, "m3")], epoch: "e1", room: "abc", who: "bob")])
+        }
+        expect("bob in abc applied: from 1 to 3") { tale in tale.change("bob", .applied) { $0.items?.remove(at: 1) } }
+        expect("bob in abc paged: from 1 to 3") { tale in
+            tale.insert([.entries(.paged, [HistoryTale.item(1, "m1"), HistoryTale.item(3, "m3")], epoch: "e1", room: "abc", who: "bob")])
+        }
+    }
+
+    @Test func `another epoch begins with a snapshot, and a snapshot never goes back`() {
+        expect("bob in abc went from epoch e1 to e2 without being told") { tale in
+            tale.change("bob", .applied) { $0.epoch = "e2" }
+            tale.events.insert(.entries(.applied, [HistoryTale.item(1, "m1")], epoch: "e1", room: "abc", who: "bob"), at: 2)
+        }
+        expect("bob in abc was taken back from 3 to 2 by a snapshot") {
+            $0.insert([.entries(.replaced, [HistoryTale.item(2, "m2")], epoch: "e1", seq: 2, room: "abc", who: "bob")])
+        }
+        expect("bob in abc was given a snapshot to 2 with a cursor of 3") {
+            $0.insert([.entries(.replaced, [HistoryTale.item(2, "m2")], epoch: "e1", seq: 3, room: "abc", who: "bob")])
+        }
+        expectClean { $0.insert([.entries(.replaced, [HistoryTale.item(3, "m3")], epoch: "e1", seq: 3, room: "abc", who: "bob")]) }
+    }
+
+    @Test func `a store that is read again has what the app was told`() {
+        let started = HistoryEvent(.started, who: "bob")
+        func opened(_ seq: Int64) -> HistoryEvent { .entries(.opened, epoch: "e1", seq: seq, room: "abc", who: "bob") }
+        expect("bob in abc was told 3, and has only 2 stored") { $0.insert([started, opened(2)]) }
+        expectClean { $0.insert([started, opened(3)]) }
+        // The commit was the last thing that the program did: the news of it was lost with the program.
+        expectClean { tale in
+            tale.change("bob", .applied) { $0.items?.removeLast() }
+            tale.insert([started, opened(3)])
+        }
+        expect("bob in abc has 3 of e1 stored, and was told 2") { tale in
+            tale.change("bob", .applied) { $0.items?.removeLast() }
+            tale.insert([opened(3)])
+        }
+        // An older copy of the store may be anywhere behind.
+        expectClean { tale in
+            tale.insert([
+                HistoryEvent(.restored, who: "bob"), opened(1),
+                .entries(.applied, [HistoryTale.item(2, "m2"), HistoryTale.item(3, "m3")], epoch: "e1", room: "abc", who: "bob"),
+            ])
+        }
+    }
+
+    @Test func `at the end all stores end where the log does`() {
+        expect("bob in abc ends at 2 of e1, the log at 3 of e1") { tale in
+            tale.change("bob", .applied) { $0.items?.removeLast() }
+            tale.change("bob", .store) { ($0.items, $0.seq) = ([HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2")], 2) }
+        }
+        expect("bob in abc has 2 of e1 stored, and was told 3 of e1") { tale in
+            tale.change("bob", .store) { ($0.items, $0.seq) = ([HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2")], 2) }
+        }
+        expect("bob in abc has entries up to 2, and a cursor of 3") { tale in tale.change("bob", .store) { _ = $0.items?.removeLast() } }
+        expect("bob in abc store: from 1 to 3") { tale in tale.change("bob", .store) { $0.items?.remove(at: 1) } }
+    }
+
+    @Test func `at the end nothing waits`() {
+        expect("ann in abc: 1 still wait to be sent, first m3") { tale in tale.change("ann", .outbox) { $0.names = ["m3"] } }
+    }
+
+    @Test func `what was in the outbox is stored, or its app was told what else became of it`() {
+        let submitted = HistoryEvent.submitted("m9", digest: "", room: "abc", who: "ann")
+        let queued = HistoryEvent.queued("m9", cseq: 4, device: "d1", room: "abc", who: "ann")
+        expect("m9 was in the outbox, is not in the log, and its app was told nothing") { $0.insert([submitted, queued]) }
+        expectClean { $0.insert([submitted]) }
+        expectClean { $0.insert([submitted, .message(.refused, "m9", room: "abc", who: "ann")]) }
+        expectClean { $0.insert([submitted, queued, .failed("m9", isUncertain: false, text: "", room: "abc", who: "ann")]) }
+        expectClean { $0.insert([submitted, queued, .message(.discarded, "m9", room: "abc", who: "ann")]) }
+        expectClean { $0.insert([submitted, queued, HistoryEvent(.restored, who: "ann")]) }
+        expectClean { $0.insert([submitted, queued, HistoryEvent(.slept, who: "ann")]) }
+        expect("m9 was in the outbox") { $0.insert([HistoryEvent(.slept, who: "ann"), submitted, queued]) }
+        expect("m9 was in the outbox") { tale in
+            tale.insert([
+                submitted, queued, .failed("m9", isUncertain: false, text: "", room: "abc", who: "ann"),
+                .message(.retried, "m9", room: "abc", who: "ann"),
+            ])
+        }
+        // The news that it was discarded may have been lost with the program; that it was lost, not.
+        expect("m9 was in the outbox") { $0.insert([submitted, queued, HistoryEvent(.started, who: "ann")]) }
+        expectClean { tale in
+            tale.insert([submitted, queued, .message(.discarding, "m9", room: "abc", who: "ann"), HistoryEvent(.started, who: "ann")])
+        }
+    }
+
+    @Test func `the app of a stored message is told so, if it lived to hear it`() {
+        expect("m3 is in the log, and its app was never told") { $0.remove("ann", .acked, id: "m3") }
+        expectClean { tale in
+            tale.remove("ann", .acked, id: "m3")
+            tale.insert([HistoryEvent(.started, who: "ann"), .entries(.opened, epoch: "e1", seq: 3, room: "abc", who: "ann")])
+        }
+    }
+
+    @Test func `what was told to have failed is not in the log, unless nobody could know`() {
+        expect("m3 was told to have failed or been discarded, and is in the log") { tale in
+            tale.remove("ann", .acked, id: "m3")
+            tale.insert([.failed("m3", isUncertain: false, text: "", room: "abc", who: "ann")])
+        }
+        expect("m3 was told to have failed or been discarded, and is in the log") { tale in
+            tale.remove("ann", .acked, id: "m3")
+            tale.insert([.message(.discarded, "m3", room: "abc", who: "ann")])
+        }
+        // Retention has passed it: the hub could not say any more that it had it.
+        expectClean { tale in
+            tale.remove("ann", .acked, id: "m1")
+            tale.change("hub", .log) { $0.seq = 2 }
+            tale.insert([.message(.discarded, "m1", room: "abc", who: "ann")])
+        }
+        expectClean { tale in
+            tale.remove("ann", .acked, id: "m3")
+            tale.insert([.failed("m3", isUncertain: true, text: "", room: "abc", who: "ann")])
+        }
+    }
+
+    @Test func `a rewound log has another epoch, and may have lost what was acked`() {
+        func change(_ tale: inout HistoryTale, isTold: Bool) {
+            if isTold { tale.insert([HistoryEvent(.rewound, who: "hub", room: "abc")]) }
+            let kept = [HistoryTale.item(1, "m1")]
+            for who in ["ann", "bob"] {
+                tale.insert([.entries(.replaced, kept, epoch: "e2", seq: 1, room: "abc", who: who)])
+                tale.change(who, .store) { ($0.epoch, $0.items, $0.seq) = ("e2", kept, 1) }
+            }
+            tale.change("hub", .log) { ($0.epoch, $0.items) = ("e2", kept) }
+        }
+        expectClean { change(&$0, isTold: true) }
+        expect("abc has an epoch e1 that no log had") { change(&$0, isTold: false) }
+        // If the old log was written down too, its acks are judged by it.
+        expect("m3 was acked to ann at 3 of abc, where the log has m8") { tale in
+            change(&tale, isTold: true)
+            let old = [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2"), HistoryTale.item(3, "m8")]
+            tale.insert([.entries(.log, old, epoch: "e1", seq: 1, room: "abc", who: "hub")])
+        }
+    }
+
+    @Test func `what retention has passed is not missed`() {
+        expectClean { tale in tale.change("hub", .log) { ($0.items, $0.seq) = ([HistoryTale.item(3, "m3")], 3) }
+            // Nobody can say any more that they were stored, but that they were acked.
+        }
+    }
+
+    @Test func `everybody is told who is present`() {
+        expect("bob in abc: told that [\"bob\"] are present, in truth [\"ann\", \"bob\"]") { tale in
+            tale.change("bob", .members) { $0.names = ["bob"] }
+        }
+    }
+
+    @Test func `what a writer saw itself is passed on`() {
+        expect("ann: the disk is on fire") { $0.insert([.broken("the disk is on fire", who: "ann")]) }
+    }
+
+    @Test func `a run in which too little happened does not pass`() {
+        #expect(HistoryTale.good.judged(minimums: ["cuts": 3]).isClean)
+        #expect(
+            HistoryTale.good.judged(minimums: ["cuts": 4, "holes": 1]).violations == [
+                "too little happened: cuts 3, at least 4 wanted", "too little happened: holes 0, at least 1 wanted",
+            ])
+    }
+
+    @Test func `two submissions of one name make a history useless`() {
+        expect("m3 was submitted twice") { $0.insert([.submitted("m3", digest: "", room: "abc", who: "bob")]) }
+    }
+}

@@ -1,0 +1,65 @@
+import HoldfastTesting
+import RoomHistory
+
+/// Worlds from seeds, one after the other.
+struct RoomsSimulation: Sendable {
+    /// How often each thing happens at least in a thousand worlds.
+    static let minimums: [SimCount: Int64] = [
+        .cuts: 1200, .halfOpen: 300, .slowLinks: 300, .lostFrames: 4000, .clientDeaths: 350, .restores: 60, .doubles: 80, .clientDisk: 400,
+        .clocks: 600, .absences: 70, .hubDeaths: 240, .hubStops: 270, .hubDisk: 120, .trims: 200, .rewinds: 40, .rights: 200,
+        .boundaries: 280, .connections: 6000, .acks: 16_000, .duplicates: 600, .holes: 200, .lags: 150, .snapshots: 2800, .resumes: 4500,
+        .pages: 2000, .renewals: 160, .submitted: 17_000, .refused: 1000, .failed: 1500, .retried: 40, .discarded: 700, .history: 700,
+        .replaced: 40, .congested: 80, .refusals: 5000, .serverMessages: 1400, .presence: 1400, .typing: 1400, .signals: 1400, .reads: 1400,
+    ]
+
+    private(set) var worlds: Int64 = 0
+    private(set) var steps = 0
+    private(set) var totals: [SimCount: Int64] = [:]
+    /// What went wrong, by the seed.
+    private(set) var failures: [(seed: UInt64, verdict: HistoryVerdict)] = []
+
+    /// Lives through one world, hostile at first and then healed.
+    static func live(seed: UInt64, plan: SimPlan, isTold: Bool = false) -> (world: SimWorld, verdict: HistoryVerdict) {
+        let world = SimWorld(seed: seed, plan: plan, isTold: isTold)
+        world.run(until: plan.hostile)
+        world.heal()
+        return (world, world.judge())
+    }
+
+    /// Lives through the worlds of some seeds, until five have gone wrong.
+    mutating func run(_ seeds: some Sequence<UInt64>, isTold: Bool = false) {
+        for seed in seeds where failures.count < 5 {
+            var random = SeededGenerator(seed: seed)
+            let (world, verdict) = Self.live(seed: seed, plan: SimPlan(using: &random), isTold: isTold)
+            worlds += 1
+            steps += world.steps
+            for (count, number) in world.counts { totals[count, default: 0] += number }
+            if !verdict.isClean { failures.append((seed, verdict)) }
+        }
+    }
+
+    /// Takes in what others have lived through.
+    mutating func add(_ other: RoomsSimulation) {
+        worlds += other.worlds
+        steps += other.steps
+        totals.merge(other.totals, uniquingKeysWith: +)
+        failures += other.failures
+    }
+
+    /// What happened too seldom.
+    var lacks: [String] {
+        // A few worlds say nothing of a thousand.
+        guard worlds >= 300 else { return [] }
+        return Self.minimums.sorted { $0.key < $1.key }.compactMap { count, least in
+            let number = totals[count, default: 0]
+            if number * 1000 >= least * worlds { return nil }
+            return "\(count.rawValue): \(number) in \(worlds) worlds, at least \(least) in 1000 wanted"
+        }
+    }
+
+    /// For people.
+    var figures: String {
+        let counts = totals.sorted { $0.key < $1.key }.map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", ")
+        return "simulated \(worlds) worlds of rooms in \(steps) steps: \(counts)"
+    }
+}

@@ -1,0 +1,54 @@
+/// What happens next in a simulated world, and when; what is due at the same time happens in the order in which it was planned.
+struct SimAgenda {
+    /// A heap of when it is due, in milliseconds, and the how-manieth it is, in one number; the least is first.
+    private var keys: [UInt64] = []
+    /// Where the event of each key lies.
+    private var slots: [Int] = []
+    private var events: [SimWorld.Event?] = []
+    private var free: [Int] = []
+    private var count: UInt64 = 0
+
+    /// When the next thing happens.
+    var next: Int64? { keys.isEmpty ? nil : Int64(keys[0] >> 32) }
+
+    mutating func plan(_ event: SimWorld.Event, at due: Int64) {
+        let slot: Int
+        if let last = free.popLast() {
+            slot = last
+            events[slot] = event
+        } else {
+            slot = events.count
+            events.append(event)
+        }
+        count += 1
+        let key = UInt64(due) << 32 | count
+        keys.append(key)
+        slots.append(slot)
+        var child = keys.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            if keys[parent] < key { break }
+            (keys[child], slots[child]) = (keys[parent], slots[parent])
+            child = parent
+        }
+        (keys[child], slots[child]) = (key, slot)
+    }
+
+    mutating func pop() -> SimWorld.Event? {
+        guard let slot = slots.first, let key = keys.popLast(), let moved = slots.popLast() else { return nil }
+        if !keys.isEmpty {
+            var parent = 0
+            while true {
+                var child = 2 * parent + 1
+                if child >= keys.count { break }
+                if child + 1 < keys.count, keys[child + 1] < keys[child] { child += 1 }
+                if key < keys[child] { break }
+                (keys[parent], slots[parent]) = (keys[child], slots[child])
+                parent = child
+            }
+            (keys[parent], slots[parent]) = (key, moved)
+        }
+        free.append(slot)
+        return events[slot].take()
+    }
+}

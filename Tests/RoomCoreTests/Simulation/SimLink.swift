@@ -1,0 +1,38 @@
+import RoomCore
+
+/// A connection between a client and the hub, each direction in order.
+final class SimLink {
+    enum Up { case open, frame(ClientFrame, bytes: Int), end }
+    enum Down { case open, frame(HubFrame), end(UInt16) }
+    /// Something on its way, or swallowed.
+    struct Flight<Item> {
+        var lands: Int64
+        var item: Item
+    }
+    /// One direction: in order, never overtaking.
+    struct Lane<Item> {
+        var flights: [Flight<Item>] = []
+        private var last: Int64 = 0
+        /// What is sent is lost, though the sender does not see it.
+        var swallows = false
+
+        /// Takes something; returns when it lands.
+        mutating func send(_ item: Item, at due: Int64) -> Int64 {
+            last = max(last, due)
+            flights.append(Flight(lands: last, item: item))
+            return last
+        }
+    }
+    let id: ConnectionID
+    let client: SimClient
+    var up = Lane<Up>()
+    var down = Lane<Down>()
+    var isOpenAtClient = true
+    var isOpenAtHub = false
+    var isCut = false
+    var isCongested = false
+    /// How much longer everything takes.
+    var drag: Int64 = 0
+
+    init(id: ConnectionID, client: SimClient) { (self.id, self.client) = (id, client) }
+}

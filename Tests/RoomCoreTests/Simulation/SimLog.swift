@@ -1,0 +1,115 @@
+import RoomCore
+
+/// The log of the simulation's hub, as it is on disk.
+struct SimLog {
+    struct Room {
+        var epoch: UInt64
+        /// All there ever was in this epoch; those below `base` are gone for the hub.
+        var entries: [Entry] = []
+        var base: Int64 = 1
+        var marks: [DeviceID: DeviceMark] = [:]
+        var reads: [UserName: Int64] = [:]
+        /// An append has failed: nobody knows what is on disk until the room is opened again.
+        var isDoubtful = false
+        /// The hub has opened it, in its present life.
+        var isOpen = false
+
+        var head: Int64 { Int64(entries.count) }
+        var retained: ArraySlice<Entry> { entries[min(Int(base) - 1, entries.count)...] }
+    }
+    var rooms: [RoomName: Room] = [:]
+    /// What the calendar says; marks are forgotten by it.
+    var calendar: Int64 = 0
+    private(set) var faults: [String] = []
+
+    mutating func takeFaults() -> [String] {
+        defer { faults = [] }
+        return faults
+    }
+
+    /// The hub that used it has ended.
+    mutating func close() {
+        rooms = rooms.mapValues { room in
+            var room = room
+            (room.isOpen, room.isDoubtful) = (false, false)
+            return room
+        }
+    }
+
+    /// Puts back an older copy of a room's log, under a new epoch.
+    mutating func rewind(_ name: RoomName, to copy: Room, epoch: UInt64) {
+        var room = copy
+        (room.epoch, room.isOpen, room.isDoubtful) = (epoch, false, false)
+        rooms[name] = room
+    }
+
+    /// Carries out an order; nil if there is no answer.
+    ///
+    /// - Parameter epoch: The epoch of a room that is made.
+    mutating func carryOut(_ order: LogOrder, epoch: @autoclosure () -> UInt64) -> LogReply? {
+        switch order {
+        case .open(let name):
+            var room = rooms[name] ?? Room(epoch: epoch())
+            (room.isOpen, room.isDoubtful) = (true, false)
+            rooms[name] = room
+            let reads = room.reads.sorted { $0.key < $1.key }.map { HubFrame.ReadMarker(user: $0.key, seq: $0.value) }
+            return .opened(name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads))
+        case .recall(let name, let device):
+            check(name, order)
+            var mark = rooms[name]?.marks[device]
+            if let at = mark?.at, at < calendar - 90 * 86_400_000 { mark = nil }
+            return .recalled(name, device, mark)
+        case .append(let name, let batch, let records):
+            check(name, order)
+            guard rooms[name]?.isDoubtful == false else { return .notAppended(name, batch: batch) }
+            for record in records { append(record, to: name) }
+            return .appended(name, batch: batch)
+        case .fetchAfter(let number, let name, let seq, let limit, _):
+            check(name, order)
+            guard let room = rooms[name] else { return .notFetched(number) }
+            return .fetched(number, Array(room.retained.filter { $0.seq > seq }.prefix(Int(limit))), base: room.base)
+        case .fetchBefore(let number, let name, let seq, let limit, _):
+            check(name, order)
+            guard let room = rooms[name] else { return .notFetched(number) }
+            return .fetched(number, Array(room.retained.filter { $0.seq < seq }.suffix(Int(limit))), base: room.base)
+        case .find(let number, let name, let device, let cseq):
+            check(name, order)
+            return .found(number, rooms[name]?.retained.first { $0.device == device && $0.cseq == cseq })
+        case .mark(let name, let user, let seq):
+            check(name, order)
+            let old = rooms[name]?.reads[user] ?? 0
+            rooms[name]?.reads[user] = max(old, seq)
+            return nil
+        case .release(let name):
+            check(name, order)
+            rooms[name]?.isOpen = false
+            return nil
+        }
+    }
+
+    private mutating func check(_ name: RoomName, _ order: LogOrder) {
+        if rooms[name]?.isOpen != true { faults.append("the hub asks of \(name), which it has not opened: \(order)") }
+    }
+
+    private mutating func append(_ record: LogRecord, to name: RoomName) {
+        guard let room = rooms[name] else { return }
+        switch record {
+        case .entry(let entry):
+            if entry.seq != room.head + 1 { faults.append("\(entry.seq) was appended to \(name) after \(room.head)") }
+            raise(name, entry.device, DeviceMark(high: entry.cseq, id: entry.id, user: entry.user, at: entry.at))
+            rooms[name]?.entries.append(entry)
+        case .void(let device, let user, let cseq, let id, let at):
+            raise(name, device, DeviceMark(high: cseq, id: id, user: user, at: at))
+        }
+    }
+
+    private mutating func raise(_ name: RoomName, _ device: DeviceID, _ mark: DeviceMark) {
+        let old = rooms[name]?.marks[device]?.high ?? 0
+        // A mark that was forgotten begins anew.
+        if let at = rooms[name]?.marks[device]?.at, at < calendar - 90 * 86_400_000 {
+        } else if mark.high != old + 1 {
+            faults.append("number \(mark.high) of a device was appended to \(name) after \(old)")
+        }
+        rooms[name]?.marks[device] = mark
+    }
+}

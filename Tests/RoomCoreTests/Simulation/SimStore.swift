@@ -1,0 +1,103 @@
+import RoomCore
+
+/// What a client of the simulation has on its disk.
+///
+/// A copy of it is a backup.
+struct SimStore {
+    struct Room {
+        var cursor = LogPosition.nowhere
+        var first: Int64 = 1
+        var next: Int64 = 1
+        var outbox: [OutboxRow] = []
+        var read: Int64 = 0
+        var entries: [Entry] = []
+
+        /// Whether the entries are contiguous, and end at the cursor.
+        var isWhole: Bool {
+            guard let end = entries.last else { return true }
+            return end.seq == cursor.seq && entries.first?.seq == first && end.seq - first + 1 == Int64(entries.count)
+        }
+
+        var stored: StoredRoom { StoredRoom(cursor: cursor, first: first, next: next, outbox: outbox, read: read) }
+    }
+    var device: DeviceID
+    var rooms: [RoomName: Room] = [:]
+    /// What was asked of it that no store should be asked.
+    private(set) var faults: [String] = []
+
+    init(device: DeviceID) { self.device = device }
+
+    mutating func takeFaults() -> [String] {
+        defer { faults = [] }
+        return faults
+    }
+
+    /// As in a backup, from which the outbox is kept out.
+    mutating func dropOutbox() {
+        for name in rooms.keys { rooms[name]?.outbox = [] }
+    }
+
+    mutating func commit(_ changes: [StoreChange]) {
+        for change in changes { apply(change) }
+        for (name, room) in rooms where !room.isWhole {
+            faults.append("\(name) has \(room.entries.map(\.seq)) and a cursor of \(room.cursor)")
+        }
+    }
+
+    private mutating func expect(_ condition: Bool, _ text: @autoclosure () -> String) { if !condition { faults.append(text()) } }
+
+    private mutating func apply(_ change: StoreChange) {
+        switch change {
+        case .renew(let device, let outbox):
+            expect(device != self.device, "renewed with the device that it has")
+            self.device = device
+            for name in rooms.keys {
+                rooms[name]?.outbox = []
+                rooms[name]?.next = 1
+            }
+            for row in outbox { queue(row) }
+        case .queue(let row): queue(row)
+        case .mark(let room, let cseq, let state):
+            guard let place = place(of: cseq, in: room) else { return expect(false, "marked row \(cseq) of \(room), which is not there") }
+            rooms[room]?.outbox[place].state = state
+        case .remove(let room, let cseq):
+            guard let place = place(of: cseq, in: room) else { return expect(false, "removed row \(cseq) of \(room), which is not there") }
+            rooms[room]?.outbox.remove(at: place)
+        case .append(let room, let epoch, let entries):
+            let cursor = rooms[room]?.cursor ?? .nowhere
+            expect(cursor.epoch == epoch, "appended to \(room) in epoch \(epoch), has \(cursor)")
+            expect(entries.first?.seq == cursor.seq + 1, "appended \(entries.first?.seq ?? 0) to \(room) after \(cursor)")
+            rooms[room, default: Room()].entries += entries
+            rooms[room]?.cursor = LogPosition(epoch: epoch, seq: entries.last?.seq ?? cursor.seq)
+        case .replace(let room, let cursor, let entries):
+            if rooms[room]?.cursor.epoch != cursor.epoch { rooms[room, default: Room()].read = 0 }
+            rooms[room]?.cursor = cursor
+            rooms[room]?.entries = entries
+            rooms[room]?.first = entries.first?.seq ?? cursor.seq + 1
+        case .prepend(let room, let epoch, let entries):
+            guard let first = entries.first, let last = entries.last, let stored = rooms[room] else {
+                return expect(false, "prepended nothing to \(room)")
+            }
+            expect(stored.cursor.epoch == epoch && last.seq == stored.first - 1, "prepended \(last.seq) to \(room) before \(stored.first)")
+            rooms[room]?.entries = entries + stored.entries
+            rooms[room]?.first = first.seq
+        case .read(let room, let seq):
+            let old = rooms[room]?.read ?? 0
+            rooms[room, default: Room()].read = max(old, seq)
+        case .forget(let room):
+            guard let old = rooms[room] else { return }
+            rooms[room] = Room(next: old.next, outbox: old.outbox)
+        }
+    }
+
+    private mutating func queue(_ row: OutboxRow) {
+        let next = rooms[row.room]?.next ?? 1
+        expect(row.publication.cseq == next, "queued \(row.publication.cseq) in \(row.room) where \(next) is next")
+        rooms[row.room, default: Room()].outbox.append(row)
+        rooms[row.room]?.next = row.publication.cseq + 1
+    }
+
+    private func place(of cseq: Int64, in room: RoomName) -> Int? {
+        rooms[room]?.outbox.firstIndex { $0.publication.cseq == cseq }
+    }
+}

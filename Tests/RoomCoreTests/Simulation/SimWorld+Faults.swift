@@ -1,0 +1,145 @@
+import RoomCore
+import RoomHistory
+
+extension SimWorld {
+    func haveFault() {
+        guard isHostile else { return }
+        agenda.plan(.fault, at: now + 1 + jitter(2 * plan.faultEvery))
+        guard let fault = pick(plan.faults), let client = pick(clients) else { return }
+        switch fault {
+        case .cut: if let link = client.link { cut(link) }
+        case .halfOpen: if let link = client.link { halfOpen(link) }
+        case .slowLink:
+            count(.slowLinks)
+            client.link?.drag = jitter(1500)
+        case .clientDies: if oneIn(3) { kill(client, restartIn: jitter(3000)) } else { client.diesAfter = Int(jitter(12)) }
+        case .clientRestored: restore(client)
+        case .clientDouble: double(client)
+        case .clientDisk: client.isFullUntil = now + jitter(3000)
+        case .clientClock:
+            count(.clocks)
+            client.clock = pick([0, 7_200_000, -7_200_000, 100 * 86_400_000, -100 * 86_400_000, jitter(10_000)]) ?? 0
+            feed(client, .calendar(calendar(of: client)))
+        case .hubDies: if oneIn(3) { killHub(restartIn: jitter(4000)) } else { hub.diesAfter = Int(jitter(25)) }
+        case .hubStops:
+            guard hub.machine != nil else { return }
+            count(.hubStops)
+            feedHub(.stop)
+            agenda.plan(.hub(life: hub.life, .stopped), at: now + 6000 + jitter(2000))
+        case .hubDisk: hub.failsUntil = now + jitter(2000)
+        case .hubClock:
+            count(.clocks)
+            hub.clock = pick([0, 3_000_000, -3_000_000, jitter(10_000)]) ?? 0
+            feedHub(.calendar(hubCalendar))
+        case .logTrimmed: trim()
+        case .logRewound: rewind()
+        case .backup:
+            client.backup = client.store
+            for room in rooms { hub.backups[room] = hub.log.rooms[room] }
+        case .timePasses:
+            guard oneIn(4) else { return }
+            count(.absences)
+            absence += 50 * 86_400_000 + jitter(100 * 86_400_000)
+            tell("much time has passed")
+            feedHub(.calendar(hubCalendar))
+            for client in clients {
+                write(HistoryEvent(.slept, who: client.who, at: now))
+                feed(client, .calendar(calendar(of: client)))
+            }
+        case .rights: if let link = client.link { cut(link) }
+        }
+    }
+
+    /// Starts a client on an older copy of its store.
+    private func restore(_ client: SimClient) {
+        guard let backup = client.backup else { return client.backup = client.store }
+        kill(client, restartIn: jitter(2000))
+        count(.restores)
+        client.store = backup
+        write(HistoryEvent(.restored, who: client.who, at: now))
+    }
+
+    /// A copy of a store, without its outbox, comes to life beside the original.
+    private func double(_ client: SimClient) {
+        guard clients.count < 6, !clients.contains(where: { $0 !== client && $0.user == client.user }) else { return }
+        count(.doubles)
+        let twin = SimClient(who: "\(client.who)/\(clients.count)", user: client.user, store: client.store)
+        twin.store.dropOutbox()
+        twin.clock = client.clock
+        twin.wishes = client.wishes
+        clients.append(twin)
+        agenda.plan(.startClient(twin, life: 0), at: now + jitter(3000))
+    }
+
+    private func trim() {
+        guard let name = pick(rooms), let room = hub.log.rooms[name], room.base <= room.head else { return }
+        count(.trims)
+        let base = room.base + 1 + jitter(room.head - room.base + 1)
+        hub.log.rooms[name]?.base = base
+        tell("\(name) now begins at \(base)")
+        guard hub.machine != nil, room.isOpen else { return }
+        hub.jobs.append(.reply(.trimmed(name, base: base)))
+        planLog()
+    }
+
+    /// The hub's machine is replaced, and its disk put back as it was when it was copied last.
+    private func rewind() {
+        guard let name = pick(rooms), let backup = hub.backups[name], hub.machine != nil else { return }
+        killHub(restartIn: jitter(2000))
+        guard let room = hub.log.rooms[name], room.epoch == backup.epoch else { return }
+        count(.rewinds)
+        writeLog(name, room)
+        hub.log.rewind(name, to: backup, epoch: newEpoch())
+        hub.backups[name] = nil
+        write(HistoryEvent(.rewound, who: "hub", at: now, room: name.text))
+        tell("\(name) is put back to \(backup.head)")
+    }
+
+    // MARK: Healing
+
+    /// Ends all misfortune, and lets every app join every room.
+    func heal() {
+        tell("the world heals")
+        isHostile = false
+        hub.clock = 0
+        hub.diesAfter = nil
+        feedHub(.calendar(hubCalendar))
+        for client in clients {
+            client.clock = 0
+            client.diesAfter = nil
+            client.link?.drag = 0
+            // With a new connection come the rights that a new token has.
+            if plan.faults.contains(.rights), let link = client.link { cut(link) }
+            feed(client, .calendar(calendar(of: client)))
+            for room in rooms where client.wishes[room] == nil { join(room, client) }
+        }
+        // Two with one device would replace each other for ever: the double comes in alone, and then the original alone, unless they
+        // have parted by then.
+        let originals = clients.indices.filter { place in
+            clients[(place + 1)...].contains { $0.store.device == clients[place].store.device }
+        }.map { clients[$0] }
+        for client in originals { setAside(client) }
+        if !originals.isEmpty { run(until: now + 30_000) }
+        for client in clients where clients.contains(where: { $0 !== client && $0.store.device == client.store.device }) {
+            if originals.contains(where: { $0 === client }) { continue }
+            putAway(client)
+        }
+        for client in originals {
+            client.isAway = false
+            start(client)
+        }
+        run(until: now + 60_000)
+    }
+
+    /// Puts an app away, as it is.
+    private func setAside(_ client: SimClient) {
+        kill(client, restartIn: 0)
+        client.isAway = true
+    }
+
+    private func putAway(_ client: SimClient) {
+        setAside(client)
+        tell("\(client.who) is put away")
+        writeOutbox(of: client)
+    }
+}

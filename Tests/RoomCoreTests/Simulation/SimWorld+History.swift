@@ -1,0 +1,138 @@
+import RoomCore
+import RoomHistory
+
+/// What the clients and the hub write down.
+extension SimWorld {
+    func write(_ event: HistoryEvent) {
+        if isTold { history.append(event) }
+        checker.note(event)
+    }
+
+    func broken(_ text: String) { write(.broken("\(text), at \(now)", who: "world", at: now)) }
+
+    /// The app reads what it has, as apps do when they are started.
+    func noteStart(of client: SimClient) {
+        write(HistoryEvent(.started, who: client.who, at: now))
+        for (name, room) in client.store.rooms.sorted(by: { $0.key < $1.key }) {
+            if room.cursor != .nowhere {
+                let epoch = names.of(room.cursor.epoch)
+                write(.entries(.opened, epoch: epoch, seq: room.cursor.seq, room: name.text, who: client.who, at: now))
+            }
+            for row in room.outbox { noteState(of: row, client) }
+        }
+    }
+
+    private func noteState(of row: OutboxRow, _ client: SimClient) {
+        switch row.state {
+        case .queued: client.waiting.append((row.room, row.publication.id))
+        case .burning: break
+        case .failed(let failure): noteFailure(row.room, row.publication.id, failure, client)
+        }
+    }
+
+    private func noteFailure(_ room: RoomName, _ id: MessageID, _ failure: OutboxFailure, _ client: SimClient) {
+        client.waiting.removeAll { $0.id == id }
+        // One that waited longer than the hub remembers may have been stored before.
+        let isUncertain = failure == .uncertain || failure == .expired
+        client.failed.append((room, id, !isUncertain))
+        write(.failed(names.of(id), isUncertain: isUncertain, text: failure.text, room: room.text, who: client.who, at: now))
+    }
+
+    /// An app hears something.
+    func hear(_ news: RoomsNews, _ client: SimClient) {
+        switch news {
+        case .welcomed(_, let connection, _, let expires): (client.connection, client.expires) = (connection, expires)
+        case .phase(let room, let phase):
+            client.phases[room] = phase
+        case .queued(let room, let id, let cseq):
+            count(.queued)
+            client.waiting.append((room, id))
+            let device = names.of(client.store.device)
+            write(.queued(names.of(id), cseq: cseq, device: device, room: room.text, who: client.who, at: now))
+        case .sent: break
+        case .stored(let room, let id, let position):
+            client.waiting.removeAll { $0.id == id }
+            client.failed.removeAll { $0.id == id }
+            let epoch = names.of(position.epoch)
+            write(.acked(names.of(id), epoch: epoch, seq: position.seq, room: room.text, who: client.who, at: now))
+        case .failed(let room, let id, let failure):
+            count(.failed)
+            noteFailure(room, id, failure, client)
+        case .refused(let room, let id, _):
+            count(.refused)
+            write(.message(.refused, names.of(id), room: room.text, who: client.who, at: now))
+        case .discarded(let room, let id):
+            count(.discarded)
+            client.waiting.removeAll { $0.id == id }
+            client.failed.removeAll { $0.id == id }
+            write(.message(.discarded, names.of(id), room: room.text, who: client.who, at: now))
+        case .appended(let room, let epoch, let entries):
+            expect(client, room, has: LogPosition(epoch: epoch, seq: entries.last?.seq ?? 0))
+            let items = entries.map { names.item($0) }
+            write(.entries(.applied, items, epoch: names.of(epoch), room: room.text, who: client.who, at: now))
+        case .replaced(let room, let cursor, let entries):
+            expect(client, room, has: cursor)
+            let items = entries.map { names.item($0) }
+            write(.entries(.replaced, items, epoch: names.of(cursor.epoch), seq: cursor.seq, room: room.text, who: client.who, at: now))
+        case .page(let room, _, let entries, _):
+            count(.history)
+            let items = entries.map { names.item($0) }
+            // What the page touches may not be on disk yet.
+            guard let epoch = client.store.rooms[room]?.cursor.epoch, epoch != 0 else { return }
+            write(.entries(.paged, items, epoch: names.of(epoch), room: room.text, who: client.who, at: now))
+        case .members(let room, let members, _): client.members[room] = members.map { "\($0.user)/\($0.connection)" }
+        case .renewed:
+            count(.renewals)
+            // What was numbered anew since stands in an older copy under its old number, and nothing could prove it to be the same.
+            client.backup?.dropOutbox()
+        case .noPage, .typing, .read, .signal, .storeFailed: break
+        }
+    }
+
+    /// What an app hears of is on disk by then.
+    private func expect(_ client: SimClient, _ room: RoomName, has position: LogPosition) {
+        let cursor = client.store.rooms[room]?.cursor ?? .nowhere
+        if cursor.epoch != position.epoch || cursor.seq < position.seq {
+            broken("\(client.who) was told of \(position) in \(room), and has \(cursor) on disk")
+        }
+    }
+
+    // MARK: The end
+
+    /// What everybody has at the end; the verdict over it.
+    func judge() -> HistoryVerdict {
+        for client in clients where !client.isAway { writeEnd(of: client) }
+        let causes: [SimCount] = [.restores, .doubles, .rewinds, .absences]
+        if counts[.renewals] != nil, causes.allSatisfy({ counts[$0] == nil }) { broken("a device was given up without a cause") }
+        for room in rooms {
+            if let log = hub.log.rooms[room] { writeLog(room, log) }
+            let present = clients.filter { !$0.isAway }.map { "\($0.user)/\($0.connection ?? "nowhere")" }
+            write(.names(.present, present, room: room.text, who: "hub", at: now))
+        }
+        return checker.judged()
+    }
+
+    func writeLog(_ name: RoomName, _ room: SimLog.Room) {
+        let items = room.entries.map { names.item($0) }
+        write(.entries(.log, items, epoch: names.of(room.epoch), seq: room.base, room: name.text, who: "hub", at: now))
+    }
+
+    func writeOutbox(of client: SimClient) {
+        for (name, room) in client.store.rooms.sorted(by: { $0.key < $1.key }) {
+            let waiting = room.outbox.filter { if case .failed = $0.state { false } else { true } }
+            write(.names(.outbox, waiting.map { names.of($0.publication.id) }, room: name.text, who: client.who, at: now))
+        }
+    }
+
+    private func writeEnd(of client: SimClient) {
+        writeOutbox(of: client)
+        for name in rooms {
+            let room = client.store.rooms[name] ?? SimStore.Room()
+            let items = room.entries.map { names.item($0) }
+            let epoch = names.of(room.cursor.epoch)
+            write(.entries(.store, items, epoch: epoch, seq: room.cursor.seq, room: name.text, who: client.who, at: now))
+            write(.names(.members, client.members[name] ?? [], room: name.text, who: client.who, at: now))
+            if case .live = client.phases[name] {} else { broken("\(client.who) is not live in \(name): \(client.phases[name] as Any)") }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import MachineCore
+import RoomCore
+import RoomHistory
+
+extension SimWorld {
+    // MARK: Life
+
+    func startHub() {
+        guard hub.machine == nil else { return }
+        tell("hub starts")
+        hub.life += 1
+        (hub.jobs, hub.logIsFree, hub.links) = ([], now, [:])
+        hub.machine = HubMachine(policy: plan.hub, node: "hub", incarnation: UInt64(hub.life), seed: random.next())
+        feedHub(.calendar(hubCalendar))
+        agenda.plan(.hub(life: hub.life, .calendar), at: now + 5000)
+    }
+
+    /// Ends the hub's program at once.
+    ///
+    /// Of the appends that were ordered some are on disk, though nobody heard of it.
+    func killHub(restartIn delay: Int64) {
+        guard hub.machine != nil else { return }
+        count(.hubDeaths)
+        tell("hub dies")
+        for case .order(let order) in hub.jobs {
+            guard case .append = order else { continue }
+            if oneIn(2) { break }
+            _ = hub.log.carryOut(order, epoch: newEpoch())
+        }
+        closeHub(restartIn: delay)
+    }
+
+    private func closeHub(restartIn delay: Int64) {
+        hub.machine = nil
+        (hub.due, hub.diesAfter) = (nil, nil)
+        hub.life += 1
+        hub.jobs = []
+        hub.log.close()
+        for link in hub.links.values.sorted(by: { $0.id < $1.id }) {
+            link.isOpenAtHub = false
+            cut(link)
+        }
+        hub.links = [:]
+        agenda.plan(.startHub(life: hub.life), at: now + delay)
+    }
+
+    func happenToHub(_ event: HubEvent) {
+        switch event {
+        case .logWorks: workLog()
+        case .input(let input): feedHub(input)
+        case .calendar:
+            feedHub(.calendar(hubCalendar))
+            agenda.plan(.hub(life: hub.life, .calendar), at: now + (isHostile ? 5000 : 20_000))
+        case .stopped:
+            tell("hub has stopped")
+            closeHub(restartIn: 100 + jitter(3000))
+        }
+    }
+
+    var hubCalendar: Int64 { Self.epoch + absence + now + hub.clock }
+    func newEpoch() -> UInt64 { random.next() | 1 }
+
+    // MARK: The machine
+
+    func feedHub(_ input: HubInput) {
+        guard hub.machine != nil else { return }
+        tell("hub ← \(input)")
+        var effects: [HubEffect] = []
+        hub.machine?.handle(input, at: moment, into: &effects)
+        carryOutHub(effects)
+    }
+
+    func wakeHub() {
+        var effects: [HubEffect] = []
+        hub.machine?.wake(at: moment, into: &effects)
+        tell("hub wakes")
+        let due = hub.due
+        carryOutHub(effects)
+        if effects.isEmpty, hub.due == due, let due, due <= now {
+            broken("the hub is woken, does nothing, and wants to be woken at the same time again")
+            hub.due = now + 1000
+        }
+    }
+
+    private func carryOutHub(_ effects: [HubEffect]) {
+        for effect in effects {
+            if let left = hub.diesAfter {
+                if left <= 0 {
+                    count(.boundaries)
+                    return killHub(restartIn: 50 + jitter(3000))
+                }
+                hub.diesAfter = left - 1
+            }
+            tell("hub → \(effect)")
+            switch effect {
+            case .send(let frame, let id):
+                note(frame)
+                if let link = hub.links[id] { send(frame, on: link) }
+            case .fanOut(let frame, let ids): for id in ids { if let link = hub.links[id] { send(frame, on: link) } }
+            case .close(let id, let code, _):
+                guard let link = hub.links[id] else { continue }
+                sendDown(.end(code), on: link)
+                agenda.plan(.linkEnds(link, atClient: false), at: now + jitter(200))
+            case .authenticate(let id, _):
+                guard let link = hub.links[id] else { continue }
+                let input = HubInput.identified(id, Identity(user: link.client.user, grants: grants(), expires: nil))
+                agenda.plan(.hub(life: hub.life, .input(input)), at: now + jitter(30))
+            case .log(let order):
+                hub.jobs.append(.order(order))
+                planLog()
+            case .tell(let message): agenda.plan(.hub(life: hub.life, .input(.heard(message))), at: now + jitter(5))
+            case .answer(let request, let answer): answered(request, answer)
+            }
+        }
+        hub.due = Self.milliseconds(hub.machine?.deadline)
+    }
+
+    /// Everybody may do everything, but for those whose rights were taken for a while.
+    private func grants() -> [Grant] {
+        guard isHostile, plan.faults.contains(.rights), oneIn(4) else { return [Grant("*", .member)] }
+        count(.rights)
+        return rooms.map { Grant($0.text, RoomRights(rawValue: UInt8(jitter(8)))) }
+    }
+
+    private func note(_ frame: HubFrame) {
+        switch frame {
+        case .acks(_, _, let acks):
+            count(.acks, Int64(acks.count))
+            count(.duplicates, Int64(acks.count { $0.isDuplicate }))
+        case .hole: count(.holes)
+        case .lag: count(.lags)
+        case .state(let state):
+            count(state.isSnapshot ? .snapshots : .resumes)
+            if state.hasMore { count(.pages) }
+        case .refusal: count(.refusals)
+        default: break
+        }
+    }
+
+    // MARK: The log
+
+    func planLog() {
+        hub.logIsFree = max(hub.logIsFree, now + jitter(plan.disk))
+        agenda.plan(.hub(life: hub.life, .logWorks), at: hub.logIsFree)
+    }
+
+    private func workLog() {
+        guard !hub.jobs.isEmpty else { return }
+        switch hub.jobs.removeFirst() {
+        case .reply(let reply): feedHub(.log(reply))
+        case .order(let order):
+            hub.log.calendar = hubCalendar
+            let reply = isHostile && now < hub.failsUntil && oneIn(2) ? failure(of: order) : nil
+            let answer = reply ?? hub.log.carryOut(order, epoch: newEpoch())
+            for fault in hub.log.takeFaults() { broken(fault) }
+            if let answer { feedHub(.log(answer)) }
+        }
+    }
+
+    /// How a disk that fails answers; of what was to be appended nobody knows whether it is there.
+    private func failure(of order: LogOrder) -> LogReply? {
+        switch order {
+        case .open(let room): return .notOpened(room)
+        case .recall(let room, let device): return .notRecalled(room, device)
+        case .append(let room, let batch, _):
+            count(.hubDisk)
+            if oneIn(2) { _ = hub.log.carryOut(order, epoch: newEpoch()) }
+            hub.log.rooms[room]?.isDoubtful = true
+            return .notAppended(room, batch: batch)
+        case .fetchAfter(let number, _, _, _, _), .fetchBefore(let number, _, _, _, _): return .notFetched(number)
+        case .find, .mark, .release: return nil
+        }
+    }
+}

@@ -1,0 +1,115 @@
+/// Judges what clients and hubs wrote down of a run, after all faults were healed.
+///
+/// It knows the promises of `docs/rooms-protocol.md` and nothing of the code that keeps them:
+/// - What was acked is in the log, under the number and with the bytes that were told (G1).
+/// - A message is there once, and so is each number of a device (G2). Nothing is there that nobody submitted.
+/// - A log's numbers have no gaps, and the messages of a device stand in their order (G3).
+/// - What a client was told of a room, and what it has stored, is a contiguous piece of one epoch, or was replaced (G4).
+/// - At the end every message is stored, or its app was told that it is not; nothing waits; all have the same.
+/// - Everybody was told who is present (G5).
+/// - It was no run in which nothing happened: certain things were counted, so and so often.
+public struct HistoryChecker {
+    private let minimums: [String: Int64]
+    private var logs: [String: RoomLogs] = [:]
+    private var trails: [Place: StoreTrail] = [:]
+    private var fates: [Place: [String: MessageFate]] = [:]
+    /// What was submitted to a room, by anybody: the digest by the name.
+    private var submitted: [String: [String: String]] = [:]
+    private var present: [String: Set<String>] = [:]
+    private var told: [Place: Set<String>] = [:]
+    private var verdict = HistoryVerdict()
+
+    /// A writer and a room.
+    private struct Place: Hashable {
+        var who: String
+        var room: String
+    }
+
+    /// A checker that also wants certain things to have happened.
+    ///
+    /// - Parameter minimums: How often at least something was counted, by its name.
+    public init(minimums: [String: Int64] = [:]) { self.minimums = minimums }
+
+    /// Takes the next event of a writer.
+    public mutating func note(_ event: HistoryEvent) {
+        switch event.what {
+        case .counted: verdict.counts[event.text ?? "", default: 0] += event.count ?? 1
+        case .broken: verdict.violations.append("\(event.who): \(event.text ?? "")")
+        case .died: break
+        case .started:
+            for place in places(of: event.who) {
+                trails[place]?.starts()
+                for id in fates[place, default: [:]].keys { fates[place]?[id]?.starts() }
+            }
+        case .slept: for place in places(of: event.who) { for id in fates[place, default: [:]].keys { fates[place]?[id]?.sleeps() } }
+        case .restored:
+            for place in places(of: event.who) {
+                trails[place]?.isRestored()
+                for id in fates[place, default: [:]].keys { fates[place]?[id]?.isRestored() }
+            }
+        default: note(event, room: event.room ?? "")
+        }
+    }
+
+    private func places(of who: String) -> [Place] { Set(trails.keys).union(fates.keys).filter { $0.who == who } }
+
+    private mutating func note(_ event: HistoryEvent, room: String) {
+        let place = Place(who: event.who, room: room)
+        switch event.what {
+        case .submitted:
+            let digest = event.digest ?? ""
+            if let id = event.id, submitted[room, default: [:]].updateValue(digest, forKey: id) != nil {
+                verdict.violations.append("\(event.who) in \(room): \(id) was submitted twice; the history is of no use")
+            }
+            noteFate(event, at: place)
+        case .queued, .refused, .acked, .failed, .retried, .discarding, .discarded: noteFate(event, at: place)
+        case .applied, .replaced, .paged, .forgot, .opened, .store:
+            var trail = trails[place] ?? StoreTrail(name: "\(event.who) in \(room)")
+            trail.note(event)
+            trails[place] = trail
+            if let epoch = event.epoch ?? trail.epoch {
+                logs[room, default: RoomLogs(room: room)].see(event.items ?? [], epoch: epoch, by: event.who)
+            }
+        case .outbox:
+            guard let names = event.names, !names.isEmpty else { return }
+            verdict.violations.append("\(event.who) in \(room): \(names.count) still wait to be sent, first \(names[0])")
+        case .members: told[place] = Set(event.names ?? [])
+        case .present: present[room, default: []].formUnion(event.names ?? [])
+        case .log: logs[room, default: RoomLogs(room: room)].dump(event)
+        case .rewound: logs[room, default: RoomLogs(room: room)].wasRewound = true
+        case .counted, .broken, .died, .started, .slept, .restored: break
+        }
+    }
+
+    private mutating func noteFate(_ event: HistoryEvent, at place: Place) {
+        guard let id = event.id else { return }
+        fates[place, default: [:]][id, default: MessageFate(id: id, place: "\(place.who) in \(place.room)")].note(event)
+        if event.what == .acked, let epoch = event.epoch {
+            logs[place.room, default: RoomLogs(room: place.room)].acked(id, epoch: epoch, seq: event.seq ?? 0, by: place.who)
+        }
+    }
+
+    /// What was found, once all events are told.
+    public func judged() -> HistoryVerdict {
+        var result = verdict
+        for room in Set(logs.keys).union(submitted.keys).sorted() {
+            let log = logs[room] ?? RoomLogs(room: room)
+            result.violations += log.violations(submitted: submitted[room, default: [:]])
+            for (_, fate) in fates.filter({ $0.key.room == room }).sorted(by: { $0.key.who < $1.key.who }) {
+                result.violations += fate.values.sorted { $0.name < $1.name }.compactMap { $0.violation(in: log) }
+            }
+            for (_, trail) in trails.filter({ $0.key.room == room }).sorted(by: { $0.key.who < $1.key.who }) {
+                result.violations += trail.violations(log)
+            }
+        }
+        for (place, names) in told.sorted(by: { ($0.key.room, $0.key.who) < ($1.key.room, $1.key.who) }) {
+            guard let truth = present[place.room], truth != names else { continue }
+            result.violations.append(
+                "\(place.who) in \(place.room): told that \(names.sorted()) are present, in truth \(truth.sorted())")
+        }
+        for (name, least) in minimums.sorted(by: { $0.key < $1.key }) where result.counts[name, default: 0] < least {
+            result.violations.append("too little happened: \(name) \(result.counts[name, default: 0]), at least \(least) wanted")
+        }
+        return result
+    }
+}

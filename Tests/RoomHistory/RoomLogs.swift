@@ -1,0 +1,139 @@
+/// A room's logs, one for each epoch: as the hub wrote them down, and as clients saw them.
+struct RoomLogs: Sendable {
+    private let room: String
+    /// The hub said that it lost a log, or put an older one back.
+    var wasRewound = false
+    /// The epoch of the last dump.
+    private(set) var epoch: String?
+    private var dumps: [String: Dump] = [:]
+    private var sights: [String: [Int64: Sight]] = [:]
+    private var acks: [Ack] = []
+    private var names: Set<String> = []
+    private var contradictions: [String] = []
+
+    private struct Dump: Sendable {
+        var base: Int64
+        var head: Int64
+        var items: [Int64: HistoryItem] = [:]
+    }
+    private struct Sight: Sendable {
+        var item: HistoryItem
+        var who: String
+    }
+    private struct Ack: Sendable {
+        var id: String
+        var epoch: String
+        var seq: Int64
+        var who: String
+    }
+
+    init(room: String) { self.room = room }
+
+    /// The last number of the last log.
+    var head: Int64? { epoch.flatMap { dumps[$0]?.head } }
+
+    /// Whether a message is in any of the logs.
+    func holds(_ id: String) -> Bool { names.contains(id) }
+
+    /// Whether a message is in the last log, where the hub still has it.
+    func retains(_ id: String) -> Bool {
+        guard let epoch, let dump = dumps[epoch] else { return false }
+        return dump.items.values.contains { $0.id == id && $0.seq >= dump.base }
+    }
+
+    /// The hub's own words.
+    mutating func dump(_ event: HistoryEvent) {
+        let (name, items) = (event.epoch ?? "", event.items ?? [])
+        let base = event.seq ?? 1
+        epoch = name
+        var dump = dumps[name] ?? Dump(base: base, head: base - 1)
+        dump.base = max(dump.base, base)
+        dump.head = max(dump.head, items.last?.seq ?? 0)
+        for (one, next) in zip(items, items.dropFirst()) where next.seq != one.seq + 1 {
+            contradictions.append("the log of \(room) goes from \(one.seq) to \(next.seq)")
+        }
+        for item in items {
+            if let old = dump.items.updateValue(item, forKey: item.seq), old != item {
+                contradictions.append("the log of \(room) had \(old.id) at \(item.seq), and later \(item.id)")
+            }
+            names.insert(item.id)
+        }
+        dumps[name] = dump
+    }
+
+    /// What a client saw.
+    mutating func see(_ items: [HistoryItem], epoch: String, by who: String) {
+        for item in items {
+            guard let old = sights[epoch]?[item.seq] else {
+                sights[epoch, default: [:]][item.seq] = Sight(item: item, who: who)
+                continue
+            }
+            if old.item != item { contradictions.append("in \(room) \(old.who) saw \(old.item) and \(who) saw \(item)") }
+        }
+    }
+
+    /// What an app was told.
+    mutating func acked(_ id: String, epoch: String, seq: Int64, by who: String) {
+        acks.append(Ack(id: id, epoch: epoch, seq: seq, who: who))
+    }
+
+    func violations(submitted: [String: String]) -> [String] {
+        var result = contradictions
+        for (name, dump) in dumps.sorted(by: { $0.key < $1.key }) {
+            result += order(of: dump.items.values.sorted { $0.seq < $1.seq }, submitted: submitted)
+            for (seq, sight) in sights[name, default: [:]].sorted(by: { $0.key < $1.key }) {
+                if let item = dump.items[seq] {
+                    if item != sight.item { result.append("\(sight.who) saw \(sight.item) in \(room), the log has \(item)") }
+                } else if seq >= dump.base {
+                    result.append("\(sight.who) saw \(sight.item.id) at \(seq) in \(room), the log has nothing there")
+                }
+            }
+        }
+        if !wasRewound {
+            for name in Set(sights.keys).union(acks.lazy.map(\.epoch)).subtracting(dumps.keys).sorted() {
+                result.append("\(room) has an epoch \(name) that no log had")
+            }
+        }
+        for epoch in sights.values {
+            for sight in epoch.values.sorted(by: { $0.item.seq < $1.item.seq }) where submitted[sight.item.id] == nil {
+                result.append("\(sight.who) saw \(sight.item.id) in \(room), which nobody submitted")
+            }
+        }
+        return result + acks.compactMap(violation)
+    }
+
+    /// Once each, in each device's order, and only what was submitted.
+    private func order(of items: [HistoryItem], submitted: [String: String]) -> [String] {
+        var result: [String] = []
+        var last: [String: Int64] = [:]
+        var seen: Set<String> = []
+        for item in items {
+            if !seen.insert(item.id).inserted { result.append("the log of \(room) has \(item.id) twice, again at \(item.seq)") }
+            if let before = last[item.device], before >= item.cseq {
+                let fault = before == item.cseq ? "twice" : "after \(before)"
+                result.append("the log of \(room) has number \(item.cseq) of device \(item.device) \(fault), at \(item.seq)")
+            }
+            last[item.device] = item.cseq
+            guard let digest = submitted[item.id] else {
+                result.append("the log of \(room) has \(item.id) at \(item.seq), which nobody submitted")
+                continue
+            }
+            if digest != item.digest { result.append("\(item.id) in the log of \(room) is not what was submitted") }
+        }
+        return result
+    }
+
+    /// An ack that the log does not bear out.
+    private func violation(of ack: Ack) -> String? {
+        if ack.seq == 0 {
+            // Retention has passed it, so there must have been some.
+            let wasTrimmed = dumps.values.contains { $0.base > 1 }
+            return wasTrimmed || wasRewound || holds(ack.id) ? nil : "\(ack.id) was acked to \(ack.who), and \(room) never had it"
+        }
+        guard let dump = dumps[ack.epoch] else { return nil }
+        if let item = dump.items[ack.seq] {
+            return item.id == ack.id ? nil : "\(ack.id) was acked to \(ack.who) at \(ack.seq) of \(room), where the log has \(item.id)"
+        }
+        return ack.seq < dump.base ? nil : "\(ack.id) was acked to \(ack.who) at \(ack.seq) of \(room), and the log has nothing there"
+    }
+}
