@@ -11,8 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes crash-points survive survive-share lint format bench bench-codecs bench-quick bench-quotes fuzz soak conformance sanitize clean
-.PHONY: help demo build test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes survive survive-share lint format bench bench-codecs bench-quick bench-quotes fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -24,8 +23,7 @@ demo: ## Watch a conversation survive cuts and a hub that is killed (builds the 
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes crash-points survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, codecs, proxies, diagnoses, the pages, bad links, cost
-test: unit mutants-rooms tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes survive-share bench-quick ## All tests: unit, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, codecs, proxies, diagnoses, the quotes page, bad links, cost
+test: unit mutants-rooms tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes rooms-browser crash-points survive-share abuse chaos-share bench-quick ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -94,6 +92,15 @@ crash-points: build ## The stores of rooms: processes that die at every point of
 
 rooms-browser: build ## The page of `holdfast serve hub` in Chromium: reloads, networks that go, hubs killed with -9; screenshots in reports/
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite rooms-browser Interop/rooms/browser.sh
+
+abuse: build ## Bad input to a live hub: mutated frames, forged numbers, tokens, floods, readers that do not read
+	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite abuse Interop/rooms/abuse.sh
+
+chaos-share: build
+	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite chaos Interop/rooms/chaos.sh share
+
+chaos: build ## Hub and clients killed with -9 dozens of times, links cut, disks full: a checker judges the histories (minutes)
+	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite chaos Interop/rooms/chaos.sh
 
 survive-share: build
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh share

@@ -65,8 +65,8 @@ until_has() {
 pause() { read -r -t 0.05 <> <(:) || :; }
 
 # --- Help and usage
-for command in "" connect bench serve "serve hub" "serve echo" "serve quotes" quotes chaos demo pin doctor measure; do
-for command in "" connect bench serve "serve echo" "serve quotes" quotes chaos demo pin doctor measure chat rooms "rooms send" "rooms tail" "rooms history"; do
+for command in "" connect bench serve "serve echo" "serve quotes" "serve hub" quotes chaos demo pin doctor measure chat rooms "rooms send" \
+    "rooms tail" "rooms history"; do
     # shellcheck disable=SC2086
     run $command --help </dev/null
     check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
@@ -409,7 +409,7 @@ check "dropped messages are gaps that are found, and mended" 'err_has " [1-9][0-
 kill -TERM $quotes_pid
 wait $quotes_pid
 
-# --- Rooms
+# --- Hub
 expect "a hub that nobody could join is none" 64 "--jwks" serve hub
 expect "a hub speaks HTTP/1.1" 64 "HTTP/1.1 only" serve hub --dev --http2
 expect "development tokens stay on this machine" 1 "this machine only" serve hub --dev --host 0.0.0.0 --port 0 --data "$work/hub"
@@ -561,14 +561,14 @@ check "the demo counts what arrived" 'grep -q "sent 24, stored 24, delivered 24,
 check "the demo draws the connection and the times over time" '[[ $(grep -c -e "█ connected" -e "until stored: ▁" "$work/out") == 2 ]]'
 check "the demo says how to go on" 'grep -q "holdfast chat ws://" "$work/out" && grep -q "http://127.0.0.1:9001/" "$work/out"'
 
-# --- Rooms
+# --- Chat, rooms
 expect "rooms without a name or a token" 64 "say who you are" rooms send $any --room lobby hi
 expect "a room that is none" 64 "1 to 128 bytes" rooms send $any --room "" --name ann hi
 expect "a payload that is no JSON" 64 "is no JSON" rooms send $any --room lobby --name ann --type game.move '{'
 expect "a --name and a --token" 64 "exclude each other" chat $any --room lobby --name ann --token x
 expect "rooms tail from nowhere" 64 "from" rooms tail $any --room lobby --name ann --from yesterday
 mkfifo "$work/rooms-url"
-"$tool" serve hub --dev --port 0 --data "$work/hub" >"$work/rooms-url" 2>"$work/rooms.log" &
+"$tool" serve hub --dev --port 0 --data "$work/rooms-hub" >"$work/rooms-url" 2>"$work/rooms.log" &
 rooms_pid=$!
 servers+=($rooms_pid)
 rooms_url=$(first_line "$work/rooms-url")
@@ -590,7 +590,7 @@ run rooms send "$rooms_url" --room lobby --name dora --store "$work/dora" now </
 check "and goes out with the next run on its store, before what is new" '[[ $status == 0 && $(grep -c "\"stored\":true" "$work/out") == 2 ]]'
 run rooms history "$rooms_url" --room lobby --name bob --text </dev/null
 check "in its place" 'tail -n 2 "$work/out" | tr "\n" " " | grep -q "dora: later dora: now"'
-check "chat draws on a terminal" 'python3 "$here/test-tool/chat.py" "$tool" "$rooms_url" >"$work/out" 2>&1 || { cat "$work/out"; false; }'
+check "chat draws on a terminal" 'python3 "$here/chat.py" "$tool" "$rooms_url" >"$work/out" 2>&1 || { cat "$work/out"; false; }'
 kill "$rooms_pid"
 wait "$rooms_pid" 2>/dev/null
 

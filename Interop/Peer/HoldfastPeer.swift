@@ -16,6 +16,9 @@ enum HoldfastPeer {
                HoldfastPeer codecs        (see Interop/codecs)
                HoldfastPeer room-frames   (see Interop/rooms/frames.py)
                HoldfastPeer quotes URL json|msgpack|protobuf SECONDS BUSY-MILLISECONDS
+               HoldfastPeer rooms-client URL --name NAME --rooms R,R --store DIRECTORY --history FILE --pause MILLISECONDS
+               HoldfastPeer rooms-log DIRECTORY --rooms R,R --history FILE
+               HoldfastPeer rooms-judge HISTORY… [--least NAME=N,NAME=N]
                HoldfastPeer paths URL     (Linux)
 
         """ + StoreCommands.usage
@@ -60,12 +63,29 @@ enum HoldfastPeer {
                 fail()
             }
             exit(await QuotesReader(url: words[1], encoding: encoding, seconds: seconds, busyMilliseconds: busy).run() ? 0 : 1)
+        case ("rooms-client", 2):
+            guard let name = arguments.options["--name"], let store = arguments.options["--store"],
+                let history = arguments.options["--history"], let pause = arguments.number("--pause")
+            else { fail() }
+            let client = RoomsChaosClient(
+                url: arguments.words[1], name: name, rooms: rooms(arguments), directory: store, history: history,
+                pause: .milliseconds(pause))
+            try await client.run()
+        case ("rooms-log", 2):
+            guard let history = arguments.options["--history"] else { fail() }
+            try await LogDump.run(arguments.words[1], rooms: rooms(arguments), history: history)
+        case ("rooms-judge", 2...):
+            exit(HistoryJudge.run(Array(arguments.words.dropFirst()), least: arguments.options["--least"] ?? "") ? 0 : 1)
         #if os(Linux)
             case ("paths", 2): await PathReport(url: arguments.words[1]).run()
         #endif
         default:
             fail()
         }
+    }
+
+    private static func rooms(_ arguments: Arguments) -> [String] {
+        (arguments.options["--rooms"] ?? "").split(separator: ",").map { String($0) }
     }
 
     private static func version(_ arguments: Arguments) -> HTTPVersion { arguments.options["--http2"] == nil ? .http1 : .http2 }

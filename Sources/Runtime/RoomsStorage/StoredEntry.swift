@@ -1,3 +1,4 @@
+import CodecCore
 package import RoomCore
 
 /// How an entry lies in a file: all of it but its number, which is its key.
@@ -129,7 +130,7 @@ package enum StoredEntry {
         mutating func text() -> String? {
             guard let length = varint(), length <= bytes.count - place else { return nil }
             defer { place += Int(length) }
-            return String(validating: bytes[place..<place + Int(length)], as: UTF8.self)
+            return String(utf8: UnsafeRawBufferPointer(rebasing: bytes[place..<place + Int(length)]))
         }
 
         mutating func remainder() -> [UInt8] { [UInt8](bytes[place...]) }

@@ -42,10 +42,10 @@ extension RoomsDesk {
     // MARK: - Messages
 
     /// Puts a message into the outbox; returns when it is on disk.
-    func submit(_ room: RoomName, _ content: Publication.Content) async throws(RoomsError) -> Receipt {
+    func submit(_ room: RoomName, _ content: Publication.Content, id: MessageID? = nil) async throws(RoomsError) -> Receipt {
         var generator = SystemRandomNumberGenerator()
         let sent = calendar()
-        let id = MessageID(at: sent, using: &generator)
+        let id = id ?? MessageID(at: sent, using: &generator)
         let receipt = Receipt(id: id, room: room, stage: .submitted, desk: self)
         change { state, now in
             if let ending = state.ending, state.isOver { return receipt.end(ending) }

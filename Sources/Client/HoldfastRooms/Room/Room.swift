@@ -49,17 +49,22 @@ public final class Room: Sendable {
     /// - Parameters:
     ///   - content: What it says.
     ///   - reference: The message that it is about, for kinds of the app's own.
+    ///   - id: The app's own name for it, a UUID used once; nil: one is drawn.
     /// - Throws: ``RoomsError/notQueued(_:)`` if it was not taken: then it does not exist. After ``RoomsError/cancelled`` and
     ///   ``RoomsError/timedOut(_:)`` it may be in the outbox; see ``outbox``.
     @discardableResult
-    public func send(_ content: some RoomContent, about reference: Reference? = nil) async throws(RoomsError) -> Receipt {
-        try await desk.submit(name, try content.publication(about: reference))
+    public func send(
+        _ content: some RoomContent, about reference: Reference? = nil, id: MessageID? = nil
+    ) async throws(RoomsError) -> Receipt {
+        try await desk.submit(name, try content.publication(about: reference), id: id)
     }
 
-    /// Sends a payload of the app's own making; see ``send(_:about:)``.
+    /// Sends a payload of the app's own making; see ``send(_:about:id:)``.
     @discardableResult
-    public func send(_ type: String, _ payload: Payload, about reference: Reference? = nil) async throws(RoomsError) -> Receipt {
-        try await desk.submit(name, Publication.Content(type: type, about: reference, payload: payload))
+    public func send(
+        _ type: String, _ payload: Payload, about reference: Reference? = nil, id: MessageID? = nil
+    ) async throws(RoomsError) -> Receipt {
+        try await desk.submit(name, Publication.Content(type: type, about: reference, payload: payload), id: id)
     }
 
     /// Replaces what a message says; readers honour it from its author and from those who may moderate.

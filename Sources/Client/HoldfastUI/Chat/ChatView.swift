@@ -112,7 +112,7 @@
 
         var body: some View {
             HStack(spacing: 8) {
-                TextField("Message", text: Binding(get: { model.draft }, set: { model.draft = $0 }), axis: .vertical)
+                TextField("Message", text: draft, axis: .vertical)
                     .lineLimit(5)
                     .onSubmit { send() }
                 Button {
@@ -124,6 +124,10 @@
                 .accessibilityLabel("Send")
             }
             .padding(8)
+        }
+
+        private var draft: Binding<String> {
+            Binding(get: { @MainActor in model.draft }, set: { @MainActor text in model.draft = text })
         }
 
         private func send() {

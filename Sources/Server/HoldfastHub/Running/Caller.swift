@@ -1,3 +1,4 @@
+import CodecCore
 import HoldfastServer
 import NIOCore
 import WebSocketCore
@@ -71,6 +72,6 @@ struct Caller: Sendable {
             bytes.append(value)
             rest = rest.dropFirst(2)
         }
-        return String(validating: bytes, as: UTF8.self)
+        return bytes.withUnsafeBytes { String(utf8: $0) }
     }
 }

@@ -63,12 +63,12 @@ struct RoomsSendCommand: AsyncParsableCommand {
                     receipts.append(try await room.send(type, payload))
                     // As many as the outbox takes with ease; the rest of the input waits.
                     if receipts.count >= 500 {
-                        outcome = await report(receipts, outcome)
+                        outcome = await report(receipts, outcome, rooms)
                         receipts = []
                     }
                 }
             }
-            return await report(left + receipts, outcome)
+            return await report(left + receipts, outcome, rooms)
         } catch {
             StandardOutput.write(EntryLine.json(failed: nil, in: RoomName(options.room) ?? .none, error) + "\n")
             StandardOutput.warn("\(error)".escapedOnOneLine)
@@ -76,18 +76,24 @@ struct RoomsSendCommand: AsyncParsableCommand {
         }
     }
 
-    private func report(_ receipts: [Receipt], _ outcome: Outcome) async -> Outcome {
+    private func report(_ receipts: [Receipt], _ outcome: Outcome, _ rooms: Rooms) async -> Outcome {
         var outcome = outcome
         for receipt in receipts {
             do throws(RoomsError) {
                 let position = try await receipt.stored(within: timeout.duration)
                 StandardOutput.write(EntryLine.json(stored: receipt.id, at: position, in: receipt.room) + "\n")
             } catch {
-                StandardOutput.write(EntryLine.json(failed: receipt.id, in: receipt.room, error) + "\n")
-                outcome = Outcome(error)
+                let cause = cause(of: error, in: rooms)
+                StandardOutput.write(EntryLine.json(failed: receipt.id, in: receipt.room, cause) + "\n")
+                outcome = Outcome(cause)
             }
         }
         return outcome
+    }
+
+    /// Who waits when the rooms end is cancelled with them; what ended them says more.
+    private func cause(of error: RoomsError, in rooms: Rooms) -> RoomsError {
+        if case .cancelled = error, case .closed(let end?) = rooms.state { end } else { error }
     }
 
     private func payload(_ text: String) throws -> RoomCore.Payload {

@@ -1,0 +1,15 @@
+#!/bin/bash
+# Bad input to a live hub, from a peer in Python; see ../README.md.
+#
+#   Interop/rooms/abuse.sh [CONVERSATIONS]     (no argument: 300)
+#
+# HOLDFAST names the tool; without it the release build is made first. SEED repeats a run's bad frames.
+set -euo pipefail
+# shellcheck source=../tool.sh
+source "$(dirname "$0")/../tool.sh"
+need_apt python3
+need_python
+HOLDFAST=$(swift_program HOLDFAST holdfast)
+# Two hundred connections, and those of the hub.
+ulimit -n 4096
+PYTHONDONTWRITEBYTECODE=1 timeout 600 "$PYTHON" "$ROOT/Interop/rooms/abuse.py" "$HOLDFAST" "$work" "${1:-300}" ${SEED:+"$SEED"}

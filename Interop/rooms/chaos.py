@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""Clients and a hub of the real kind, badly treated; then the history checker judges what they wrote down. See ../README.md.
+
+chaos.py --holdfast PROGRAM --peer PROGRAM --reports DIR [--seconds N] [--clients N] [--kills N] [--seed N] [--disk DIR]
+
+The hub is killed with -9 and frozen, so are the clients, and the links between them are cut. DIR of --disk is a small file system of
+its own, which is filled and made read-only on the way. Prints `ok` and `not ok` lines.
+"""
+import argparse
+import json
+import os
+import random
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+PATIENCE = 90  # seconds that anything may take which bounds a failure only
+ROOMS = ("green", "blue")
+# A link that is slow at times, cut in every way, and silent now and then.
+SCRIPT = "delay 1ms..20ms; every 1s..3s cut rst; every 4s..7s cut fin; every 9s..15s stall 2s"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Process:
+    """A program that is started, killed, frozen, and started again."""
+
+    def __init__(self, name, command, log, talks=False):
+        self.name, self.command, self.log, self.talks = name, command, log, talks
+        self.child = None
+
+    def start(self):
+        with open(self.log, "ab") as log:
+            self.child = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE if self.talks else log, stderr=log)
+
+    def say(self, line):
+        self.child.stdin.write(f"{line}\n".encode())
+        self.child.stdin.flush()
+
+    def hears(self, word, end):
+        """Whether the program says this line before a moment."""
+        while select.select([self.child.stdout], [], [], max(0, end - time.monotonic()))[0]:
+            line = self.child.stdout.readline()
+            if not line:
+                return False
+            if line.decode().strip() == word:
+                return True
+        return False
+
+    def ends(self, end):
+        """Whether the program ends well before a moment."""
+        try:
+            return self.child.wait(max(0, end - time.monotonic())) == 0
+        except subprocess.TimeoutExpired:
+            return False
+
+    def signal(self, number):
+        if self.child and self.child.poll() is None:
+            self.child.send_signal(number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.child.wait()
+
+    def freeze(self):
+        self.signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.signal(signal.SIGCONT)
+
+
+class Stage:
+    """All processes of one run."""
+
+    def __init__(self, options):
+        self.options = options
+        self.chance = random.Random(options.seed)
+        self.counts = {}
+        self.data = os.path.join(options.disk or options.reports, "hub")
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.port, self.link_port = free_port(), free_port()
+        self.hub = Process("hub", [
+            options.holdfast, "serve", "hub", "--data", self.data, "--port", str(self.port), "--dev",
+        ], self.file("hub.log"))
+        self.link = Process("link", [
+            options.holdfast, "chaos", "--listen", str(self.link_port), "--to", f"127.0.0.1:{self.port}",
+            "--script", SCRIPT, "--seed", str(options.seed),
+        ], self.file("link.log"))
+        self.clients = [self.client(f"c{number}") for number in range(1, options.clients + 1)]
+
+    def file(self, name):
+        return os.path.join(self.options.reports, name)
+
+    def client(self, name):
+        return Process(name, [
+            self.options.peer, "rooms-client", f"ws://127.0.0.1:{self.link_port}/rooms", "--name", name, "--rooms", ",".join(ROOMS),
+            "--store", self.file(f"{name}.store"), "--history", self.file(f"{name}.jsonl"), "--pause", str(self.options.pause),
+        ], self.file(f"{name}.log"), talks=True)
+
+    def all(self):
+        return [self.hub, self.link, *self.clients]
+
+    def count(self, what, number=1):
+        self.counts[what] = self.counts.get(what, 0) + number
+
+    def wait_for_hub(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5):
+                    return True
+            except OSError:
+                time.sleep(0.05)
+        return False
+
+    def note(self, who, what):
+        """A line in a client's history: what it cannot write itself."""
+        line = {"at": int(time.time() * 1000), "who": who, "what": what}
+        with open(self.file(f"{who}.jsonl"), "a", encoding="utf-8") as history:
+            # A line that was torn by the kill ends here.
+            history.write("\n" + json.dumps(line) + "\n")
+
+    def kill_hub(self):
+        self.hub.kill()
+        time.sleep(self.chance.uniform(0, 0.4))
+        self.hub.start()
+        self.count("hub killed")
+
+    def kill_client(self):
+        client = self.chance.choice(self.clients)
+        client.kill()
+        self.note(client.name, "died")
+        time.sleep(self.chance.uniform(0, 0.3))
+        client.start()
+        self.count("client killed")
+
+    def freeze(self, process, what):
+        process.freeze()
+        time.sleep(self.chance.uniform(0.2, self.options.freeze))
+        process.thaw()
+        self.count(what)
+
+    def fill_disk(self):
+        """Nothing more fits beside the hub's log, for a while."""
+        filler = os.path.join(self.options.disk, "filler")
+        with open(filler, "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"\0" * 65536)
+            except OSError:
+                pass
+            try:
+                while True:
+                    file.write(b"\0" * 512)
+            except OSError:
+                pass
+        time.sleep(self.chance.uniform(0.5, 1.5))
+        os.remove(filler)
+        self.count("disk full")
+
+    def read_only_disk(self):
+        """The hub is killed and comes back where nothing can be written; then it can again."""
+        remount = ["mount", "-o", "remount,ro", self.options.disk]
+        self.hub.kill()
+        if subprocess.run(remount, check=False).returncode == 0:
+            self.hub.start()
+            time.sleep(self.chance.uniform(0.5, 1.5))
+            self.hub.kill()
+            subprocess.run(["mount", "-o", "remount,rw", self.options.disk], check=True)
+            self.count("disk read-only")
+        self.hub.start()
+
+    def misfortunes(self):
+        return [
+            self.kill_hub, self.kill_hub, self.kill_client, self.kill_client,
+            lambda: self.freeze(self.hub, "hub frozen"),
+            lambda: self.freeze(self.chance.choice(self.clients), "client frozen"),
+        ] + ([self.fill_disk, self.read_only_disk] if self.options.disk else [])
+
+    def run(self):
+        """Lets everything go wrong for a while, heals it, and lets the clients finish; false if they cannot."""
+        for process in self.all():
+            process.start()
+        if not self.wait_for_hub():
+            return fail("the hub does not come up")
+        end = time.monotonic() + self.options.seconds
+        misfortunes = self.misfortunes()
+        # Each of them at least once, then as chance has it.
+        waiting = self.chance.sample(misfortunes, len(misfortunes))
+        while time.monotonic() < end or waiting:
+            time.sleep(self.chance.uniform(0.1, 0.8))
+            (waiting.pop() if waiting else self.chance.choice(misfortunes))()
+        if not self.wait_for_hub():
+            return fail("the hub does not come back")
+        return self.settle()
+
+    def settle(self):
+        end = time.monotonic() + PATIENCE
+        for client in self.clients:
+            client.say("drain")
+        for client in self.clients:
+            if not client.hears("drained", end):
+                return fail(f"{client.name} still has messages to send after {PATIENCE} s")
+        heads = " ".join(f"{room}={seq}" for room, seq in self.acked().items())
+        for client in self.clients:
+            client.say(f"end {heads}")
+        for client in self.clients:
+            if not client.ends(end):
+                return fail(f"{client.name} has not all messages after {PATIENCE} s, or has ended badly")
+        self.hub.signal(signal.SIGTERM)
+        if not self.hub.ends(end):
+            return fail("the hub does not end when it is asked to")
+        return True
+
+    def acked(self):
+        """The greatest number that any client was told of, by room."""
+        heads = dict.fromkeys(ROOMS, 0)
+        for client in self.clients:
+            with open(self.file(f"{client.name}.jsonl"), encoding="utf-8") as history:
+                for line in history:
+                    if '"acked"' in line:
+                        event = json.loads(line)
+                        heads[event["room"]] = max(heads[event["room"]], event["seq"])
+        return heads
+
+    def judge(self):
+        """The checker's verdict over what everybody wrote down and the hub's own log."""
+        dump = [self.options.peer, "rooms-log", self.data, "--rooms", ",".join(ROOMS), "--history", self.file("hub.jsonl")]
+        if subprocess.run(dump, check=False).returncode != 0:
+            return fail("the hub's log cannot be read")
+        with open(self.file("script.jsonl"), "w", encoding="utf-8") as file:
+            for what, count in self.counts.items():
+                file.write(json.dumps({"at": 0, "who": "script", "what": "counted", "text": what, "count": count}) + "\n")
+        histories = [self.file(f"{name}.jsonl") for name in [client.name for client in self.clients] + ["hub", "script"]]
+        least = f"hub killed={self.options.kills},client killed={self.options.kills}"
+        if self.options.disk:
+            least += ",disk full=1,disk read-only=1"
+        judged = subprocess.run(
+            [self.options.peer, "rooms-judge", *histories, "--least", least], check=False, capture_output=True, text=True)
+        for line in judged.stdout.splitlines():
+            print(f"# {line}")
+        return judged.returncode == 0 or fail("a promise was broken; the histories are in reports/chaos")
+
+    def stop(self):
+        for process in self.all():
+            process.thaw()
+            process.signal(signal.SIGKILL)
+
+
+def fail(why):
+    print(f"not ok {why}")
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for option in ("holdfast", "peer", "reports"):
+        parser.add_argument(f"--{option}", required=True)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--clients", type=int, default=3)
+    parser.add_argument("--kills", type=int, default=1, help="how often at least the hub, and clients, must have been killed")
+    parser.add_argument("--pause", type=int, default=20, help="milliseconds between two messages of a client")
+    parser.add_argument("--freeze", type=float, default=2, help="seconds that something is frozen at most")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 31))
+    parser.add_argument("--disk", help="a file system of its own, small, to be filled")
+    options = parser.parse_args()
+    stage = Stage(options)
+    name = f"{options.seconds:.0f} s of chaos{' on a small disk' if options.disk else ''}, seed {options.seed}"
+    try:
+        is_good = stage.run() and stage.judge()
+    finally:
+        stage.stop()
+    print(f"{'ok' if is_good else 'not ok'} {name}")
+    sys.exit(0 if is_good else 1)
+
+
+main()

@@ -1,0 +1,45 @@
+#!/bin/bash
+# A hub and its clients killed with -9 and frozen, links cut, disks full and read-only; then a checker judges what all of them wrote down.
+#
+#   Interop/rooms/chaos.sh [share]     (no argument: all of it, minutes)
+#
+# HOLDFAST and HOLDFAST_BIN name the tool and our peer; without them the release builds are made first. SEED repeats a run's misfortunes.
+set -euo pipefail
+# shellcheck source=../../scripts/setup.sh
+source "$(dirname "$0")/../../scripts/setup.sh"
+case ${1:-} in
+    share) PLAIN=20 DISK=12 KILLS=2 ;;
+    '') PLAIN=240 DISK=60 KILLS=24 ;;
+    *) die "unknown part '$1' (there is: share)" ;;
+esac
+SEED=${SEED:-$RANDOM}
+HOLDFAST=$(swift_program HOLDFAST holdfast)
+HOLDFAST_BIN=$(swift_program HOLDFAST_BIN HoldfastPeer)
+reports=$ROOT/reports/chaos
+rm -rf "$reports"
+mkdir -p "$reports/plain" "$reports/disk"
+
+# run NAME ARGUMENTS…: one stage; its lines are kept and shown.
+run() {
+    local name=$1
+    shift
+    python3 "$ROOT/Interop/rooms/chaos.py" --holdfast "$HOLDFAST" --peer "$HOLDFAST_BIN" --reports "$reports/$name" "$@" 2>&1 |
+        tee "$reports/$name.txt" || true
+}
+
+run plain --seconds "$PLAIN" --kills "$KILLS" --seed "$SEED"
+if [ "$(id -u)" = 0 ]; then
+    # A file system in memory, seen by these processes alone.
+    export -f run
+    export ROOT HOLDFAST HOLDFAST_BIN reports
+    mkdir -p "$reports/disk/small"
+    unshare --mount bash -c "mount -t tmpfs -o size=16m small '$reports/disk/small' && \
+        run disk --seconds '$DISK' --kills 1 --seed '$((SEED + 1))' --disk '$reports/disk/small'"
+else
+    echo 'not ok disks that are full and read-only need root' | tee "$reports/disk.txt"
+fi
+
+passed=$(cat "$reports"/*.txt | grep -c '^ok' || true)
+failed=$(cat "$reports"/*.txt | grep -c '^not ok' || true)
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
