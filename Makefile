@@ -19,7 +19,7 @@ help:
 	@echo "make GOAL, where GOAL is one of"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: ## Watch a conversation survive cuts and a hub that is killed (builds the tool first; then under 20 s)
+demo: ## Two people in a room: their link is cut, the hub killed with -9 (builds the tool first; then under 20 s)
 	@$(NEED)
 	swift run holdfast demo
 
