@@ -95,6 +95,7 @@ extension WireHello {
 extension ClientFrame.Hello {
     fileprivate init(_ wire: WireHello) throws(FrameError) {
         let device = bits(wire.hasDeviceHigh ? wire.deviceHigh : nil, wire.hasDeviceLow ? wire.deviceLow : nil)
+        guard wire.joins.count <= RoomsLimits.joins else { throw FrameError(.tooLong, field: "joins") }
         var joins: [ClientFrame.Join] = []
         joins.reserveCapacity(wire.joins.count)
         for join in wire.joins { joins.append(try ClientFrame.Join(join)) }

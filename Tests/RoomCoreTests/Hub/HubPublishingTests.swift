@@ -38,6 +38,18 @@ import Testing
         #expect(stage.log.rooms[.lobby]?.head == 3 && stage.hub.figures.duplicates == 1)
     }
 
+    @Test mutating func `what cannot be looked up is not acked, as if its place were forgotten; it is sent again`() {
+        let ann = stage.member("ann", device: 1)
+        stage.publish(ann, 1...2)
+        _ = stage.heard(ann)
+        stage.log.isReadable = false
+        stage.publish(ann, 1...1)
+        #expect(stage.heard(ann).acks.isEmpty)
+        stage.log.isReadable = true
+        stage.publish(ann, 1...1)
+        #expect(stage.heard(ann).acks.map(\.seq) == [1])
+    }
+
     @Test mutating func `what retention has passed is acked without its place`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...3)

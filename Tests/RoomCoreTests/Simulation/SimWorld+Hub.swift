@@ -167,8 +167,9 @@ extension SimWorld {
             if oneIn(2) { _ = hub.log.carryOut(order, epoch: newEpoch()) }
             hub.log.rooms[room]?.isDoubtful = true
             return .notAppended(room, batch: batch)
-        case .fetchAfter(let number, _, _, _, _), .fetchBefore(let number, _, _, _, _): return .notFetched(number)
-        case .find, .mark, .release: return nil
+        case .fetchAfter(let number, _, _, _, _), .fetchBefore(let number, _, _, _, _), .find(let number, _, _, _):
+            return .notFetched(number)
+        case .mark, .release: return nil
         }
     }
 }

@@ -55,6 +55,7 @@ struct ModelLog {
             guard isReadable, let room = rooms[name] else { return .notFetched(number) }
             return .fetched(number, room.entries.filter { $0.seq < seq }.suffix(Int(limit)), base: room.base)
         case .find(let number, let name, let device, let cseq):
+            guard isReadable else { return .notFetched(number) }
             return .found(number, rooms[name]?.entries.first { $0.device == device && $0.cseq == cseq })
         case .mark(let name, let user, let seq):
             let known = rooms[name]?.reads[user] ?? 0

@@ -22,6 +22,8 @@ public struct RoomsLimits: Hashable, Sendable {
     package static let nameLength = 128
     /// Bytes of types, kinds and status.
     package static let typeLength = 64
+    /// Rooms that a hello resumes.
+    package static let joins = 1024
     /// Versions that a frame lists.
     package static let versions = 64
     /// Bytes of a refusal's text.

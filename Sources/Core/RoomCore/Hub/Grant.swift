@@ -10,7 +10,8 @@ public struct Grant: Hashable, Sendable {
 
     /// Whether it speaks of a room.
     public func covers(_ room: RoomName) -> Bool {
-        pattern.utf8.last == UInt8(ascii: "*") ? room.text.utf8.starts(with: pattern.utf8.dropLast()) : pattern == room.text
+        let (pattern, name) = (pattern.utf8, room.text.utf8)
+        return pattern.last == UInt8(ascii: "*") ? name.starts(with: pattern.dropLast()) : pattern.elementsEqual(name)
     }
 }
 

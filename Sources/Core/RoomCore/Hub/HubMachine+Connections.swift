@@ -10,7 +10,7 @@ extension HubMachine {
         if isStopping {
             end(id, Refusal(.stopping, retry: .reconnect, "the hub is stopping"), at: now, into: &effects)
         } else if addresses[address]?.connections ?? 0 > policy.address.connections {
-            end(id, Refusal(.count, "too many connections of this address"), at: now, into: &effects)
+            end(id, Refusal(.count, retry: .after(10_000), "too many connections of this address"), at: now, into: &effects)
         } else {
             alarms.set(.hello(id), at: now + policy.helloWithin)
         }
@@ -62,7 +62,7 @@ extension HubMachine {
             detach(id, from: room, isLost: false, at: now, into: &effects)
         case .publish(let room, let publication):
             publish(publication, bytes: Int64(max(bytes, 0)), in: room, from: id, at: now, into: &effects)
-        case .read(let room, let seq): read(room, upTo: seq, from: id, into: &effects)
+        case .read(let room, let seq): read(room, upTo: seq, from: id, at: now, into: &effects)
         case .history(let question): history(question, from: id, into: &effects)
         case .presence(let room, let presence): set(presence, in: room, from: id, at: now, into: &effects)
         case .members(let room): tellMembers(of: room, to: id, into: &effects)
@@ -99,7 +99,7 @@ extension HubMachine {
             if let older = device.connection { close(older, code: 4000, "a newer connection of this device", at: now, into: &effects) }
         }
         guard users[user]?.connections ?? 0 < policy.user.connections else {
-            return end(id, Refusal(.count, "too many connections of this user"), at: now, into: &effects)
+            return end(id, Refusal(.count, retry: .after(10_000), "too many connections of this user"), at: now, into: &effects)
         }
         users[user, default: Party()].connections += 1
         alarms.cancel(.forgetUser(user))

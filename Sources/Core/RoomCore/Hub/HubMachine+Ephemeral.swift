@@ -3,12 +3,15 @@ import MachineCore
 // Read markers, and "Ephemeral traffic" but for presence.
 extension HubMachine {
     /// A read marker is stored, and told to the members; in a room of more than `limits.members` it is stored only.
-    mutating func read(_ name: RoomName, upTo seq: Int64, from id: ConnectionID, into effects: inout [HubEffect]) {
+    ///
+    /// One who counts upwards is not heard by all at each step: the markers that are left out stand in the next state.
+    mutating func read(_ name: RoomName, upTo seq: Int64, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let member = member(id, in: name, with: .read, into: &effects), let head = rooms[name]?.head else { return }
         let seq = min(seq, head)
         guard rooms[name]?.mark(member.user, upTo: seq) == true else { return }
         effects.append(.log(.mark(name, member.user, upTo: seq)))
         guard let hearers = rooms[name]?.hearers, !hearers.isEmpty, Int64(hearers.count) <= policy.limits.members else { return }
+        guard takesSignal(of: id, at: now) else { return }
         effects.append(.fanOut(.read(name, member.user, upTo: seq), to: hearers.ids))
     }
 
@@ -25,10 +28,16 @@ extension HubMachine {
         guard signal.payload.bytes.count <= RoomsLimits.signalLength, (1...RoomsLimits.typeLength).contains(signal.type.utf8.count) else {
             return say(Refusal(.size, room: name, "the signal or its type is too long"), to: id, into: &effects)
         }
-        let time = Self.nanoseconds(now)
-        guard visit.signals.wait(for: 1, policy.signals, at: time) == 0 else { return }
-        visits[id]?.signals.take(1, policy.signals, at: time)
+        guard takesSignal(of: id, at: now) else { return }
         effects.append(.tell(.signal(name, from: member.user, connection: visit.name, signal)))
+    }
+
+    /// Whether a client may make the hub say something to many, or something long.
+    mutating func takesSignal(of id: ConnectionID, at now: Moment) -> Bool {
+        let time = Self.nanoseconds(now)
+        guard let visit = visits[id], visit.signals.wait(for: 1, policy.signals, at: time) == 0 else { return false }
+        visits[id]?.signals.take(1, policy.signals, at: time)
+        return true
     }
 
     mutating func hear(_ message: BusMessage, at now: Moment, into effects: inout [HubEffect]) {

@@ -57,7 +57,16 @@ extension HubMachine {
     }
 
     mutating func notFetched(_ number: Int64, at now: Moment, into effects: inout [HubEffect]) {
-        guard let question = questions.removeValue(forKey: number), let id = question.connection else { return }
+        guard let question = questions.removeValue(forKey: number) else { return }
+        if case .repeated(let request, _, _) = question.purpose {
+            return effects.append(.answer(request, .refused(cannotRead(question.room))))
+        }
+        guard let id = question.connection else { return }
+        if case .duplicate = question.purpose {
+            // Without an ack it is sent again; "it is too old to be known" would be no truth.
+            visits[id]?.questions -= 1
+            return
+        }
         if case .history(let reference, _) = question.purpose {
             visits[id]?.questions -= 1
             guard visits[id] != nil else { return }

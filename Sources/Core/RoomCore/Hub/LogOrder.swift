@@ -12,7 +12,8 @@ package enum LogOrder: Hashable, Sendable {
     case fetchAfter(Int64, RoomName, seq: Int64, limit: Int64, bytes: Int64)
     /// The last entries below a number, in order: ``LogReply/fetched(_:_:base:)`` or ``LogReply/notFetched(_:)``.
     case fetchBefore(Int64, RoomName, seq: Int64, limit: Int64, bytes: Int64)
-    /// What is stored under a device's number: ``LogReply/found(_:_:)``; nil if retention has passed it.
+    /// What is stored under a device's number: ``LogReply/found(_:_:)``, nil if retention has passed it, or
+    /// ``LogReply/notFetched(_:)``.
     case find(Int64, RoomName, DeviceID, cseq: Int64)
     /// How far a user has read; it never goes back.
     case mark(RoomName, UserName, upTo: Int64)

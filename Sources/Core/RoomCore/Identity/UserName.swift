@@ -11,6 +11,13 @@ public struct UserName: Hashable, Comparable, Sendable, CustomStringConvertible 
 
     /// The name as text.
     public var description: String { text }
+    /// By their bytes, as everywhere: two ways to write an accent are two names.
+    public static func == (lhs: UserName, rhs: UserName) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
+    /// By its bytes.
+    public func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
     /// By their bytes.
     public static func < (lhs: UserName, rhs: UserName) -> Bool { lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8) }
 }

@@ -66,7 +66,10 @@ extension ClientFrame {
             case "joins":
                 joins = []
                 var array = try frame.reader.array("joins")
-                while try frame.reader.hasElement(of: &array) { joins.append(try Join(&frame.reader)) }
+                while try frame.reader.hasElement(of: &array) {
+                    guard joins.count < RoomsLimits.joins else { throw FrameError(.tooLong, field: "joins", at: frame.reader.position) }
+                    joins.append(try Join(&frame.reader))
+                }
             default: try frame.reader.skip()
             }
         }

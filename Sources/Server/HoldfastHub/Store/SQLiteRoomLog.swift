@@ -112,8 +112,7 @@ extension LogOrder {
         case .open(let room): .notOpened(room)
         case .recall(let room, let device): .notRecalled(room, device)
         case .append(let room, let batch, _): .notAppended(room, batch: batch)
-        case .fetchAfter(let number, _, _, _, _), .fetchBefore(let number, _, _, _, _): .notFetched(number)
-        case .find(let number, _, _, _): .found(number, nil)
+        case .fetchAfter(let number, _, _, _, _), .fetchBefore(let number, _, _, _, _), .find(let number, _, _, _): .notFetched(number)
         case .mark, .release: nil
         }
     }

@@ -86,13 +86,26 @@ struct ChatSession: Sendable {
             if Task.isCancelled { return nil }
             var last = LogPosition.nowhere
             for receipt in receipts { last = try await receipt.stored(within: patience) }
-            // What was said is printed before it ends.
-            while room.status.cursor.epoch == last.epoch, room.status.cursor.seq < last.seq, !Task.isCancelled { await Task.yield() }
+            if !receipts.isEmpty { await printed(last, within: patience) }
             return outcome
         } catch {
             if case .cancelled = error { return nil }
             StandardOutput.warn("\(error)".escapedOnOneLine)
             return Outcome(error)
+        }
+    }
+}
+
+extension ChatSession {
+    /// Waits until an entry is printed: the read marker follows what is.
+    private func printed(_ position: LogPosition, within patience: Duration) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await status in room.statuses where status.cursor.epoch != position.epoch || status.read >= position.seq { return }
+            }
+            group.addTask { try? await Task.sleep(for: patience) }
+            await group.next()
+            group.cancelAll()
         }
     }
 }
