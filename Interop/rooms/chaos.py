@@ -68,9 +68,15 @@ class Process:
         if self.child and self.child.poll() is None:
             self.child.send_signal(number)
 
-    def kill(self):
+    def kill(self, may_have_ended=False):
+        self.watch(may_have_ended)
         self.signal(signal.SIGKILL)
         self.child.wait()
+
+    def watch(self, may_have_ended=False):
+        """A program that ended by itself was not killed by us."""
+        if self.child.poll() is not None and not may_have_ended:
+            raise RuntimeError(f"{self.name} ended by itself, with status {self.child.returncode}; see {self.log}")
 
     def freeze(self):
         self.signal(signal.SIGSTOP)
@@ -175,7 +181,8 @@ class Stage:
         if subprocess.run(remount, check=False).returncode == 0:
             self.hub.start()
             time.sleep(self.chance.uniform(0.5, 1.5))
-            self.hub.kill()
+            # A hub that cannot write its log may say so and end.
+            self.hub.kill(may_have_ended=True)
             subprocess.run(["mount", "-o", "remount,rw", self.options.disk], check=True)
             self.count("disk read-only")
         self.hub.start()
@@ -199,6 +206,8 @@ class Stage:
         waiting = self.chance.sample(misfortunes, len(misfortunes))
         while time.monotonic() < end or waiting:
             time.sleep(self.chance.uniform(0.1, 0.8))
+            for process in self.all():
+                process.watch()
             (waiting.pop() if waiting else self.chance.choice(misfortunes))()
         if not self.wait_for_hub():
             return fail("the hub does not come back")
@@ -278,6 +287,8 @@ def main():
     name = f"{options.seconds:.0f} s of chaos{' on a small disk' if options.disk else ''}, seed {options.seed}"
     try:
         is_good = stage.run() and stage.judge()
+    except Exception as error:  # noqa: BLE001: whatever it is, the run is worth nothing
+        is_good = fail(repr(error))
     finally:
         stage.stop()
     print(f"{'ok' if is_good else 'not ok'} {name}")

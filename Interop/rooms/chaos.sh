@@ -42,4 +42,4 @@ fi
 passed=$(cat "$reports"/*.txt | grep -c '^ok' || true)
 failed=$(cat "$reports"/*.txt | grep -c '^not ok' || true)
 echo "$passed passed, $failed failed"
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+[ "$failed" = 0 ] && [ "$passed" = 2 ]
