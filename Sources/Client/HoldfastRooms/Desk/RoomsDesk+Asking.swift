@@ -15,7 +15,7 @@ extension RoomsDesk {
     func join(_ room: RoomName, _ wish: JoinWish) async throws(RoomsError) {
         let changes = state.withLockedValue { state in
             var book = state.books[room] ?? RoomBook()
-            if wish.start == .beginning { book.startsAtBeginning = true }
+            book.startsAtBeginning = wish.start == .beginning
             state.books[room] = book
             return book.changes
         }

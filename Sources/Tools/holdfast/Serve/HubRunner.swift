@@ -45,7 +45,7 @@ struct HubRunner: Sendable {
                 log.note("page: \(page)  status: \(page)status")
             }
             if let certificate { log.note("trust it with --ca \(certificate.certificateFile)") }
-            if configuration.takesDevelopmentTokens { log.note("chat: holdfast chat \(hub.url) --room lobby --name YOU --dev") }
+            if configuration.takesDevelopmentTokens { log.note("chat: holdfast chat \(hub.url) --room lobby --name YOU") }
             _ = await Signals.firstEnding()
             log.note("closing \(hub.server.connectionCount.counted("connection"))")
         }
