@@ -70,7 +70,9 @@ struct Outbox: Hashable, Sendable {
     /// Failed ones too.
     var count: Int { rows.count + failed.count }
     /// The number of the first that is to be sent.
-    var oldest: Int64? { rows.first?.publication.cseq }
+    ///
+    /// One whose fate is known waits for its new number: it says nothing of what the hub must have for those behind it.
+    var oldest: Int64? { rows.first { $0.fate == .unknown }?.publication.cseq }
 
     func contains(_ id: MessageID) -> Bool { numbers[id] != nil }
 
@@ -141,7 +143,8 @@ struct Outbox: Hashable, Sendable {
     mutating func burn(_ cseq: Int64, _ failure: OutboxFailure, commit: Int64) {
         guard let place = place(of: cseq) else { return }
         setInFlight(false, at: place)
-        (rows[place].state, rows[place].commit, rows[place].isTold) = (.burning(failure), commit, true)
+        (rows[place].state, rows[place].commit) = (.burning(failure), commit)
+        (rows[place].isTold, rows[place].isWanted) = (true, false)
     }
 
     mutating func want(_ id: MessageID) { if let place = place(of: id) { rows[place].isWanted = true } }

@@ -91,7 +91,8 @@ extension Outbox {
         var rows: [OutboxRow] = []
         for old in (failures + old.rows).sorted(by: { $0.publication.cseq < $1.publication.cseq }) {
             var row = old
-            if row.state == .queued, row.fate == .uncertain {
+            // What was given up here, too: it may have been stored before.
+            if row.fate == .uncertain, [.queued, .burning(.discarded), .burning(.expired)].contains(row.state) {
                 (row.state, row.isTold) = (.burning(.uncertain), true)
                 uncertain.append(row.publication.id)
             }

@@ -73,6 +73,8 @@ struct RoomSeat: Hashable, Sendable {
     var suspicion = 0
     /// Whether older entries are still to be fetched, down to the beginning.
     var fillsUp = false
+    /// When to ask for them again, because there was no answer.
+    var fillAgainAt: Moment?
 
     var membership = RoomMembership()
     /// Until when no further question for the members is asked.
@@ -87,7 +89,7 @@ struct RoomSeat: Hashable, Sendable {
     /// Forgets what was true on one connection only.
     mutating func detach() {
         (standing, isAttached, high) = (.out, false, 0)
-        (holdUntil, resendAt, membersAsked, putOffs, resends) = (nil, nil, nil, 0, 0)
+        (holdUntil, resendAt, fillAgainAt, membersAsked, putOffs, resends) = (nil, nil, nil, nil, 0, 0)
         outbox.rewind()
     }
 }

@@ -39,7 +39,7 @@ package enum RoomsNews: Hashable, Sendable {
     case replaced(RoomName, LogPosition, [Entry])
     /// Older entries, in order; those that touch what is stored are stored.
     case page(RoomName, reference: Int64, [Entry], reachedBeginning: Bool)
-    /// There is no page.
+    /// There is no page; 0 is the machine's own question for what comes before, which it asks no more.
     case noPage(RoomName, reference: Int64, Refusal?)
     /// Who is present, and how many, has changed.
     case members(RoomName, [PresentMember], total: Int64)
@@ -83,4 +83,6 @@ public enum OutboxRefusal: Hashable, Sendable {
     case notJoined
     /// The store cannot write.
     case store(full: Bool)
+    /// The rooms were closed before it was written.
+    case closed
 }

@@ -15,7 +15,7 @@ extension RoomsMachine {
     mutating func ask(_ question: PageQuestion, limit: Int64, at now: Moment, into effects: inout [RoomsEffect]) {
         guard link.isUp, let place = wanted(question.room), seats[place].isAttached, seats[place].store == .ready,
             seats[place].rights.contains(.read), questions.count < policy.questions, question.before > 0
-        else { return giveUp(question, nil, into: &effects) }
+        else { return giveUp(question, nil, at: now, into: &effects) }
         var question = question
         question.before = min(question.before, RoomsLimits.number - 1)
         lastQuestion += 1
@@ -30,9 +30,17 @@ extension RoomsMachine {
                         reference: question.wire, room: question.room, before: question.before, limit: min(max(limit, 1), most)))))
     }
 
-    mutating func giveUp(_ question: PageQuestion, _ refusal: Refusal?, into effects: inout [RoomsEffect]) {
-        guard let reference = question.reference else { return }
-        effects.append(.news(.noPage(question.room, reference: reference, refusal)))
+    /// There is no answer: the app is told, and what the machine asked for itself it asks for again after a while.
+    mutating func giveUp(_ question: PageQuestion, _ refusal: Refusal?, at now: Moment, into effects: inout [RoomsEffect]) {
+        if question.reference == nil, refusal?.retry != .never {
+            guard let place = wanted(question.room) else { return }
+            var pause = policy.historyTimeout
+            if case .after(let milliseconds) = refusal?.retry { pause = max(pause, wait(milliseconds)) }
+            seats[place].fillAgainAt = now + pause
+            return remind(at: now + pause)
+        }
+        if question.reference == nil, let place = wanted(question.room) { seats[place].fillsUp = false }
+        effects.append(.news(.noPage(question.room, reference: question.reference ?? 0, refusal)))
     }
 
     mutating func take(_ page: HubFrame.Page, at now: Moment, into effects: inout [RoomsEffect]) {
@@ -43,13 +51,17 @@ extension RoomsMachine {
             page.epoch == seats[place].inbox.cursor.epoch, page.epoch != 0,
             page.items.first.map({ Inbox.isContiguous(page.items, from: $0.seq) }) ?? true,
             page.items.last.map({ $0.seq < question.before }) ?? true
-        else { return giveUp(question, nil, into: &effects) }
+        else { return giveUp(question, nil, at: now, into: &effects) }
         let older = seats[place].inbox.prepend(page.items, epoch: page.epoch)
         let reachedBeginning = page.items.first.map { $0.seq <= page.base } ?? true
         if reachedBeginning { seats[place].fillsUp = false }
         let news = RoomsNews.page(
             page.room, reference: question.reference ?? 0, page.items, reachedBeginning: reachedBeginning)
-        guard !older.isEmpty else { return effects.append(.news(news)) }
+        guard !older.isEmpty else {
+            // A page that does not touch what is here would be asked for again and again.
+            if question.reference == nil, !reachedBeginning { return giveUp(question, nil, at: now, into: &effects) }
+            return effects.append(.news(news))
+        }
         let regrets = question.reference.map { [CommitLedger.Regret.noPage(page.room, reference: $0)] } ?? []
         order(
             pending(page.room, news: [news], regrets: regrets, entries: older), [.prepend(page.room, epoch: page.epoch, Array(older))],
@@ -62,6 +74,11 @@ extension RoomsMachine {
         guard seat.fillsUp, seat.standing == .live, seat.unwritten == 0, link.isUp, seat.inbox.first > 1,
             !questions.contains(where: { $0.room == seat.room && $0.reference == nil })
         else { return }
-        ask(PageQuestion(room: seat.room, before: seat.inbox.first), limit: .max, at: now, into: &effects)
+        let room = policy.keptEntries - (seat.inbox.cursor.seq - seat.inbox.first + 1)
+        guard room > 0 else {
+            seats[place].fillsUp = false
+            return effects.append(.news(.noPage(seat.room, reference: 0, nil)))
+        }
+        ask(PageQuestion(room: seat.room, before: seat.inbox.first), limit: room, at: now, into: &effects)
     }
 }

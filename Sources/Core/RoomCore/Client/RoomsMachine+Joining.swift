@@ -35,7 +35,7 @@ extension RoomsMachine {
             }
             seats[place].wasAsked = false
             answered(place, at: now, into: &effects)
-            for question in questions where question.room == room { giveUp(question, nil, into: &effects) }
+            for question in questions where question.room == room { giveUp(question, nil, at: now, into: &effects) }
             questions.removeAll { $0.room == room }
             refuseHeld(place, .notJoined, into: &effects)
             tell(.left, of: place, into: &effects)

@@ -106,7 +106,7 @@ extension RoomsMachine {
             if seats[place].typing.clear() { effects.append(.news(.typing(seats[place].room, []))) }
             if seats[place].store == .ready { tell(.waiting, of: place, into: &effects) }
         }
-        for question in questions { giveUp(question, nil, into: &effects) }
+        for question in questions { giveUp(question, nil, at: now, into: &effects) }
         questions = []
     }
 
@@ -179,7 +179,7 @@ extension RoomsMachine {
 
     mutating func refuse(_ refusal: Refusal, at now: Moment, into effects: inout [RoomsEffect]) {
         if let reference = refusal.reference, let index = questions.firstIndex(where: { $0.wire == reference }) {
-            return giveUp(questions.remove(at: index), refusal, into: &effects)
+            return giveUp(questions.remove(at: index), refusal, at: now, into: &effects)
         }
         guard let room = refusal.room else { return refuseAll(refusal, at: now, into: &effects) }
         if refusal.retry == .reconnect {

@@ -58,7 +58,10 @@ extension RoomsMachine {
         let room = seats[place].room
         // The same message again is the message that waits already.
         guard !seats[place].outbox.contains(id) else {
-            guard let row = seats[place].outbox[id] else { return }
+            guard let row = seats[place].outbox[id] else {
+                guard let (_, failure) = seats[place].outbox.failure(of: id) else { return }
+                return effects.append(.news(.failed(room, id, failure)))
+            }
             return tellOnceWritten(.queued(room, id, cseq: row.publication.cseq), of: place, into: &effects)
         }
         guard seats[place].outbox.count < policy.outboxCount else {

@@ -7,7 +7,7 @@ extension RoomsMachine {
         self.alarm = nil
         if case .greeting(let until) = link.phase, until <= now { breakOff(after: 0, at: now, into: &effects) }
         breakOffIfDrained(at: now, into: &effects)
-        for question in questions where question.until <= now { giveUp(question, nil, into: &effects) }
+        for question in questions where question.until <= now { giveUp(question, nil, at: now, into: &effects) }
         questions.removeAll { $0.until <= now }
         if let deadline = renewal?.deadline, deadline <= now {
             renewal?.deadline = nil
@@ -46,6 +46,10 @@ extension RoomsMachine {
             pump(place, at: now, into: &effects)
             if let until = seats[place].holdUntil, until <= now { seats[place].holdUntil = nil }
         }
+        if let moment = seats[place].fillAgainAt, moment <= now {
+            seats[place].fillAgainAt = nil
+            fillUp(place, at: now, into: &effects)
+        }
         if let moment = seats[place].resendAt, moment <= now {
             seats[place].resendAt = nil
             seats[place].resends += 1
@@ -75,6 +79,7 @@ extension RoomsMachine {
             }
             add(seat.holdUntil)
             add(seat.resendAt)
+            add(seat.fillAgainAt)
         }
     }
 }

@@ -45,6 +45,9 @@ public struct RoomsPolicy: Hashable, Sendable {
     /// Bytes of payloads of a room that may wait to be written: 16 MiB.
     public var unwrittenBytes = 16 << 20
 
+    /// Entries of a room that the store keeps: who begins with the beginning is not given more, for it would not stay.
+    public var keptEntries = Int64.max
+
     /// How often typing is told while it goes on: every 3 s.
     public var typingInterval: Duration = .seconds(3)
     /// How long somebody types after the last word of it: 6 s.

@@ -10,7 +10,7 @@ extension HubMachine {
         /// A client was congested for too long.
         case slow(ConnectionID)
         /// A device that was lost is no longer shown as present.
-        case grace(DeviceID)
+        case grace(OwnedDevice)
         /// A room is opened again.
         case reopen(RoomName)
         /// A room in which nobody is is let go.

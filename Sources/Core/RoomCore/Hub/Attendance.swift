@@ -3,12 +3,12 @@ import MachineCore
 extension HubMachine {
     /// Who is present in a room at this node: its segment, which nobody else writes.
     struct Attendance: Sendable {
-        private var present: [DeviceID: PresentMember] = [:]
+        private var present: [OwnedDevice: PresentMember] = [:]
         /// Counts what was told.
         private(set) var version: Int64 = 0
         /// The version that this node itself has heard, as its members have.
         var heard: Int64 = 0
-        private var changed: Set<DeviceID> = []
+        private var changed: Set<OwnedDevice> = []
         private var gone: Set<String> = []
         /// Whether the next telling must hold everything: there are too many changes, or more members than are told.
         private var mustBeFull = false
@@ -20,9 +20,9 @@ extension HubMachine {
         var isEmpty: Bool { present.isEmpty }
         var count: Int { present.count }
 
-        func contains(_ device: DeviceID) -> Bool { present[device] != nil }
+        func contains(_ device: OwnedDevice) -> Bool { present[device] != nil }
 
-        mutating func show(_ device: DeviceID, _ member: PresentMember, limit: Int64) {
+        mutating func show(_ device: OwnedDevice, _ member: PresentMember, limit: Int64) {
             guard present[device] != member else { return }
             present[device] = member
             hasNews = true
@@ -32,13 +32,13 @@ extension HubMachine {
         }
 
         /// How one that is present wants to be seen.
-        mutating func set(_ presence: Presence, of device: DeviceID, limit: Int64) {
+        mutating func set(_ presence: Presence, of device: OwnedDevice, limit: Int64) {
             guard var member = present[device] else { return }
             member.presence = presence
             show(device, member, limit: limit)
         }
 
-        mutating func hide(_ device: DeviceID, limit: Int64) {
+        mutating func hide(_ device: OwnedDevice, limit: Int64) {
             guard let member = present.removeValue(forKey: device) else { return }
             hasNews = true
             changed.remove(device)

@@ -38,7 +38,8 @@ extension HubMachine {
         var isIdle: Bool { connection == nil && taken == high && waiting.isEmpty && pending.isEmpty && knowledge != .asked }
 
         mutating func learn(_ mark: DeviceMark?) {
-            (knowledge, high, highID) = (.known, mark?.high ?? 0, mark?.id)
+            (knowledge, high) = (.known, mark?.high ?? 0)
+            highID = high > 0 ? mark?.id : nil
             (taken, asked) = (high, nil)
         }
     }

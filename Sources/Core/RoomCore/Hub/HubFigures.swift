@@ -31,3 +31,12 @@ package struct HubFigures: Hashable, Sendable {
     /// What was refused.
     package var refused: [Refusal.Code: UInt64] = [:]
 }
+
+/// What a hub knows of one room.
+package struct RoomFigures: Hashable, Sendable {
+    package var room: RoomName
+    /// Connections in it.
+    package var members: Int
+    /// Entries a second, of the last ten seconds.
+    package var pace: Double
+}

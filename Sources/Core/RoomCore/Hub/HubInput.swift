@@ -22,6 +22,8 @@ package enum HubInput: Hashable, Sendable {
     case heard(BusMessage)
     /// The server itself publishes, under a device that stands for this one publication or for its author; answered by
     /// ``HubEffect/answer(_:_:)``.
+    ///
+    /// The number 0 is the one that comes next.
     case publish(ServerRequest, RoomName, DeviceID, UserName, Publication)
     /// What the calendar says, in milliseconds since 1970 UTC; from time to time, and first of all.
     case calendar(Int64)

@@ -56,16 +56,16 @@ extension HubMachine {
     private mutating func act(on frame: ClientFrame, bytes: Int, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         switch frame {
         case .hello: break
-        case .auth(let token): renew(id, token: token, into: &effects)
+        case .auth(let token): renew(id, token: token, at: now, into: &effects)
         case .join(let join): self.join(join, from: id, at: now, into: &effects)
         case .leave(let room):
             detach(id, from: room, isLost: false, at: now, into: &effects)
         case .publish(let room, let publication):
             publish(publication, bytes: Int64(max(bytes, 0)), in: room, from: id, at: now, into: &effects)
         case .read(let room, let seq): read(room, upTo: seq, from: id, at: now, into: &effects)
-        case .history(let question): history(question, from: id, into: &effects)
+        case .history(let question): history(question, from: id, at: now, into: &effects)
         case .presence(let room, let presence): set(presence, in: room, from: id, at: now, into: &effects)
-        case .members(let room): tellMembers(of: room, to: id, into: &effects)
+        case .members(let room): tellMembers(of: room, to: id, at: now, into: &effects)
         case .typing(let room, let isTyping): type(isTyping, in: room, from: id, at: now, into: &effects)
         case .signal(let room, let signal): self.signal(signal, in: room, from: id, at: now, into: &effects)
         case .ping(let number):
@@ -92,19 +92,17 @@ extension HubMachine {
             return review(id, at: now, into: &effects)
         }
         let user = identity.user
-        if let device = devices[hello.device] {
-            guard device.user == user else {
-                return end(id, Refusal(.device, "the device is another user's"), at: now, into: &effects)
-            }
-            if let older = device.connection { close(older, code: 4000, "a newer connection of this device", at: now, into: &effects) }
+        let device = OwnedDevice(user, hello.device)
+        if let older = devices[device]?.connection {
+            close(older, code: 4000, "a newer connection of this device", at: now, into: &effects)
         }
         guard users[user]?.connections ?? 0 < policy.user.connections else {
             return end(id, Refusal(.count, retry: .after(10_000), "too many connections of this user"), at: now, into: &effects)
         }
         users[user, default: Party()].connections += 1
         alarms.cancel(.forgetUser(user))
-        let name = devices[hello.device]?.name ?? Hexadecimal.digits(chance.next())
-        devices[hello.device, default: Presentee(user: user, connection: id, name: name)].connection = id
+        let name = devices[device]?.name ?? Hexadecimal.digits(chance.next())
+        devices[device, default: Presentee(name: name)].connection = id
         let held = visit.held
         visits[id]?.identity = identity
         visits[id]?.name = name
@@ -130,9 +128,9 @@ extension HubMachine {
         say(refusal, to: id, into: &effects)
     }
 
-    private mutating func renew(_ id: ConnectionID, token: String, into effects: inout [HubEffect]) {
-        guard visits[id]?.isRenewing == false else {
-            return say(Refusal(.rate, retry: .after(1000), "a token is being looked at"), to: id, into: &effects)
+    private mutating func renew(_ id: ConnectionID, token: String, at now: Moment, into effects: inout [HubEffect]) {
+        guard visits[id]?.isRenewing == false, admit(by: id, at: now) == 0 else {
+            return say(Refusal(.rate, retry: .after(1000), "a token is being looked at, or many were"), to: id, into: &effects)
         }
         visits[id]?.isRenewing = true
         effects.append(.authenticate(id, token: token))
@@ -159,7 +157,6 @@ extension HubMachine {
             case .malformed, .order: 4100
             case .version: 4106
             case .token: 4101
-            case .device: 4102
             case .expired: 4001
             case .count, .rate: 4003
             case .stopping: 4004
@@ -177,11 +174,13 @@ extension HubMachine {
     /// Forgets a connection; its device stays present for a while where it was.
     mutating func drop(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let visit = visits[id] else { return }
+        visits[id]?.line = []
         for room in visit.rooms.sorted() { detach(id, from: room, isLost: true, at: now, into: &effects) }
         visits[id] = nil
         for alarm in [Alarm.hello(id), .expiry(id), .slow(id)] { alarms.cancel(alarm) }
         if let time = Self.leave(&addresses[visit.address], at: now) { alarms.set(.forgetAddress(visit.address), at: now + time) }
-        guard let user = visit.identity?.user, let device = visit.hello?.device else { return }
+        guard let user = visit.identity?.user, let hello = visit.hello else { return }
+        let device = OwnedDevice(user, hello.device)
         if let time = Self.leave(&users[user], at: now) { alarms.set(.forgetUser(user), at: now + time) }
         guard let presentee = devices[device], presentee.connection == id else { return }
         if presentee.lingering.isEmpty {

@@ -20,6 +20,7 @@ extension HubMachine {
         let time = Self.nanoseconds(now)
         guard member.typing.wait(for: 1, policy.typing, at: time) == 0 else { return }
         rooms[name]?.members[id]?.typing.take(1, policy.typing, at: time)
+        guard takesSignal(of: id, at: now) else { return }
         effects.append(.tell(.typing(name, member.user, isTyping)))
     }
 

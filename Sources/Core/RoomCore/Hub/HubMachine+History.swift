@@ -1,6 +1,8 @@
+import MachineCore
+
 // "History backwards".
 extension HubMachine {
-    mutating func history(_ question: ClientFrame.History, from id: ConnectionID, into effects: inout [HubEffect]) {
+    mutating func history(_ question: ClientFrame.History, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         let (name, reference) = (question.room, question.reference)
         func refuse(_ code: Refusal.Code, _ retry: Refusal.Retry, _ text: String) {
             say(Refusal(code, retry: retry, room: name, reference: reference, text), to: id, into: &effects)
@@ -12,6 +14,8 @@ extension HubMachine {
         guard member.rights.contains(.read) else { return refuse(.rights, .never, "no right to read") }
         guard member.hasState, rooms[name]?.phase == .open else { return refuse(.storage, .after(1000), "the room is being opened") }
         guard !visit.isCongested, visit.questions < policy.fetches else { return refuse(.rate, .after(1000), "too many questions at once") }
+        let wait = admit(by: id, at: now)
+        guard wait == 0 else { return refuse(.rate, .after(wait), "too many questions") }
         let before = min(question.before, head + 1)
         let limit = min(max(question.limit, 1), policy.limits.page)
         let number = nextNumber()

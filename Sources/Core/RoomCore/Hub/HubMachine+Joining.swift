@@ -4,9 +4,9 @@ import MachineCore
 extension HubMachine {
     mutating func join(_ join: ClientFrame.Join, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         let name = join.room
-        guard let identity = visits[id]?.identity, let device = visits[id]?.hello?.device, let address = visits[id]?.address else { return }
+        guard let identity = visits[id]?.identity, let device = visits[id]?.hello?.device else { return }
         if isStopping { return say(Refusal(.stopping, retry: .reconnect, room: name, "the hub is stopping"), to: id, into: &effects) }
-        let wait = admitJoin(of: id, identity.user, from: address, at: now)
+        let wait = admit(by: id, at: now)
         guard wait == 0 else { return say(Refusal(.rate, retry: .after(wait), room: name, "too many joins"), to: id, into: &effects) }
         let rights = identity.rights(in: name)
         guard !rights.isEmpty else { return say(Refusal(.rights, room: name, "no rights in this room"), to: id, into: &effects) }
@@ -20,10 +20,15 @@ extension HubMachine {
         guard Int64(visits[id]?.rooms.count ?? 0) < policy.limits.rooms, rooms[name] != nil || rooms.count < policy.openRooms else {
             return say(Refusal(.count, room: name, "too many rooms"), to: id, into: &effects)
         }
-        ensure(name, into: &effects)
-        if let author = rooms[name]?.authors[device], author.user != identity.user {
-            return end(id, Refusal(.device, room: name, "the device is another user's"), at: now, into: &effects)
+        if visits[id]?.isDeviceForeign == true {
+            return say(Refusal(.device, room: name, "the device is another user's"), to: id, into: &effects)
         }
+        if let author = rooms[name]?.authors[device], author.user != identity.user {
+            // As long as the log has not said whose it is, it may be of the one who comes second.
+            let retry: Refusal.Retry = author.knowledge == .known ? .never : .after(1000)
+            return say(Refusal(.device, retry: retry, room: name, "another user is here with this device"), to: id, into: &effects)
+        }
+        ensure(name, into: &effects)
         alarms.cancel(.release(name))
         rooms[name]?.members[id] = Member(device: device, user: identity.user, rights: rights, join: join)
         rooms[name]?.authors[device, default: Author(user: identity.user)].connection = id
@@ -33,11 +38,12 @@ extension HubMachine {
         pursue(id, in: name, at: now, into: &effects)
     }
 
-    /// How long to wait before another join, in milliseconds; 0: it is admitted.
-    private mutating func admitJoin(of id: ConnectionID, _ user: UserName, from address: String, at now: Moment) -> Int64 {
-        let time = Self.nanoseconds(now)
+    /// How long to wait before another join, or what costs as much, in milliseconds; 0: it is admitted.
+    mutating func admit(by id: ConnectionID, at now: Moment) -> Int64 {
+        guard let visit = visits[id], let user = visit.identity?.user else { return 0 }
+        let (time, address) = (Self.nanoseconds(now), visit.address)
         let wait = max(
-            visits[id]?.meter.joins.wait(for: 1, policy.connection.joins, at: time) ?? 0,
+            visit.meter.joins.wait(for: 1, policy.connection.joins, at: time),
             users[user]?.meter.joins.wait(for: 1, policy.user.joins, at: time) ?? 0,
             addresses[address]?.meter.joins.wait(for: 1, policy.address.joins, at: time) ?? 0)
         guard wait == 0 else { return wait }

@@ -16,11 +16,11 @@ extension HubMachine {
         rooms[name]?.mute(id)
         rooms[name]?.authors[member.device]?.connection = nil
         if rooms[name]?.authors[member.device]?.isIdle == true { rooms[name]?.authors[member.device] = nil }
-        if rooms[name]?.attendance.contains(member.device) == true {
+        if rooms[name]?.attendance.contains(member.ownedDevice) == true {
             if isLost {
-                devices[member.device]?.lingering.insert(name)
+                devices[member.ownedDevice]?.lingering.insert(name)
             } else {
-                hide(member.device, in: name, at: now, into: &effects)
+                hide(member.ownedDevice, in: name, at: now, into: &effects)
             }
         }
         watchIdle(name, at: now)
@@ -39,6 +39,7 @@ extension HubMachine {
 
     mutating func forget(_ name: RoomName) {
         if rooms[name]?.isDown == true { counts.closedRooms -= 1 }
+        tailBytes -= rooms[name]?.tail.bytes ?? 0
         rooms[name] = nil
         for alarm in [Alarm.release(name), .reopen(name), .presence(name)] { alarms.cancel(alarm) }
     }
@@ -55,7 +56,7 @@ extension HubMachine {
             }
             rooms[name]?.members[id]?.rights = rights
             rooms[name]?.mute(id)
-            if !rights.contains(.presence) { hide(member.device, in: name, at: now, into: &effects) }
+            if !rights.contains(.presence) { hide(member.ownedDevice, in: name, at: now, into: &effects) }
             guard member.hasState, member.phase == .live || member.phase == .behind else { continue }
             rooms[name]?.members[id]?.phase = .behind
             effects.append(.send(.lag(name, head: rooms[name]?.head ?? 0), to: id))

@@ -22,7 +22,9 @@ extension HubMachine {
     private mutating func opened(_ name: RoomName, _ log: LogHead, at now: Moment, into effects: inout [HubEffect]) {
         guard rooms[name]?.phase == .opening else { return }
         if rooms[name]?.isDown == true { counts.closedRooms -= 1 }
+        let before = rooms[name]?.tail.bytes ?? 0
         let isOther = rooms[name]?.open(log) ?? false
+        tailBytes += (rooms[name]?.tail.bytes ?? 0) - before
         let members = rooms[name]?.members.keys.sorted() ?? []
         if isOther {
             // Who waits for a state gets it without being told to ask.
@@ -90,7 +92,10 @@ extension HubMachine {
             rooms[name]?.authors[device]?.knowledge = .unknown
             let refusal = Refusal(.device, room: name, "the device is another user's")
             for waiting in author.waiting { effects.append(.answer(waiting.request, .refused(refusal))) }
-            if let id = author.connection { end(id, refusal, at: now, into: &effects) }
+            if let id = author.connection {
+                visits[id]?.isDeviceForeign = true
+                refuseJoin(id, refusal, at: now, into: &effects)
+            }
             retireAuthor(device, in: name)
             return watchIdle(name, at: now)
         }
@@ -119,8 +124,10 @@ extension HubMachine {
     /// Publications are on disk: their authors are told, and only then anybody else.
     private mutating func appended(_ batch: Int64, to name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         let number = nextNumber()
-        guard let settled = rooms[name]?.settle(batch, of: name, next: number, policy: policy) else { return }
+        guard let settled = rooms[name]?.settle(batch, of: name, next: number, at: now, policy: policy) else { return }
         let epoch = settled.epoch
+        tailBytes += settled.tailGrowth
+        if tailBytes > policy.allTailBytes { dropTail(of: name) }
         for id in settled.connections { visits[id]?.pending -= 1 }
         for (id, acks) in settled.acks {
             counts.acked += UInt64(acks.count)
@@ -133,7 +140,13 @@ extension HubMachine {
         deliver(settled.entries, of: name, epoch: epoch, to: settled.live, into: &effects)
         if let next = settled.next { effects.append(.log(next)) }
         if settled.isIdle { watchIdle(name, at: now) }
-        if isStopping { closeIfSettled(at: now, into: &effects) }
+        closeIfSettled(name, at: now, into: &effects)
+    }
+
+    /// Keeps nothing of a room in memory: who resumes there has it read from the log.
+    private mutating func dropTail(of name: RoomName) {
+        tailBytes -= rooms[name]?.tail.bytes ?? 0
+        rooms[name]?.tail.removeAll()
     }
 
     /// Hands entries over to all who are live, as few frames as their bounds allow.
@@ -170,7 +183,7 @@ extension HubMachine {
             retireAuthor(pending.device, in: name)
         }
         watchIdle(name, at: now)
-        if isStopping { closeIfSettled(at: now, into: &effects) }
+        closeIfSettled(name, at: now, into: &effects)
     }
 
     // MARK: Duplicates

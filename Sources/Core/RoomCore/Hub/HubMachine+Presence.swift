@@ -7,28 +7,32 @@ extension HubMachine {
         guard let member = rooms[name]?.members[id], let visit = visits[id] else { return }
         guard member.isPresent else {
             rooms[name]?.watchers.remove(id)
-            return hide(member.device, in: name, at: now, into: &effects)
+            return hide(member.ownedDevice, in: name, at: now, into: &effects)
         }
-        if rooms[name]?.attendance.contains(member.device) == false {
+        if rooms[name]?.attendance.contains(member.ownedDevice) == false {
             let present = PresentMember(connection: visit.name, user: member.user, presence: Presence())
-            rooms[name]?.attendance.show(member.device, present, limit: policy.limits.members)
+            rooms[name]?.attendance.show(member.ownedDevice, present, limit: policy.limits.members)
         }
         if isComplete, !visit.isCongested { tellSegments(of: name, to: id, into: &effects) }
         gather(name, at: now, into: &effects)
     }
 
+    /// How a member wants to be seen; who changes that too often is not heard.
     mutating func set(_ presence: Presence, in name: RoomName, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let member = member(id, in: name, with: .presence, into: &effects), member.isPresent else { return }
         guard presence.status.utf8.count <= RoomsLimits.typeLength, presence.meta?.count ?? 0 <= RoomsLimits.metaLength else {
             return say(Refusal(.size, room: name, "the status or what goes with it is too long"), to: id, into: &effects)
         }
-        rooms[name]?.attendance.set(presence, of: member.device, limit: policy.limits.members)
+        guard admit(by: id, at: now) == 0 else { return }
+        rooms[name]?.attendance.set(presence, of: member.ownedDevice, limit: policy.limits.members)
         gather(name, at: now, into: &effects)
     }
 
-    mutating func tellMembers(of name: RoomName, to id: ConnectionID, into effects: inout [HubEffect]) {
+    /// Who is present, for one who asks; it costs what a join costs, and who asks too often gets no answer.
+    mutating func tellMembers(of name: RoomName, to id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let member = member(id, in: name, with: .presence, into: &effects), member.isPresent else { return }
-        if visits[id]?.isCongested == false { tellSegments(of: name, to: id, into: &effects) }
+        guard visits[id]?.isCongested == false, admit(by: id, at: now) == 0 else { return }
+        tellSegments(of: name, to: id, into: &effects)
     }
 
     /// Tells one member all that is known, under the versions that all have heard: what follows then follows these.
@@ -42,7 +46,7 @@ extension HubMachine {
         }
     }
 
-    mutating func hide(_ device: DeviceID, in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+    mutating func hide(_ device: OwnedDevice, in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         guard rooms[name]?.attendance.contains(device) == true else { return }
         rooms[name]?.attendance.hide(device, limit: policy.limits.members)
         devices[device]?.lingering.remove(name)
@@ -50,7 +54,7 @@ extension HubMachine {
     }
 
     /// A device that was lost has not come back to these rooms.
-    mutating func endGrace(of device: DeviceID, at now: Moment, into effects: inout [HubEffect]) {
+    mutating func endGrace(of device: OwnedDevice, at now: Moment, into effects: inout [HubEffect]) {
         guard let presentee = devices[device] else { return }
         devices[device]?.lingering = []
         if presentee.connection == nil { devices[device] = nil }

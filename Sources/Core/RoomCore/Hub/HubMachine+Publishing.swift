@@ -58,12 +58,12 @@ extension HubMachine {
             counts.refused[refusal.code, default: 0] += 1
             effects.append(.answer(request, .refused(refusal)))
         }
-        let cseq = publication.cseq
+        var (publication, cseq) = (publication, publication.cseq)
         func refuse(_ code: Refusal.Code, _ retry: Refusal.Retry, _ text: String) {
             refuse(Refusal(code, retry: retry, room: name, cseq: cseq, text))
         }
         guard !isStopping else { return refuse(.stopping, .reconnect, "the hub is stopping") }
-        guard cseq > 0 else { return refuse(.malformed, .never, "numbers begin with 1") }
+        guard cseq >= 0 else { return refuse(.malformed, .never, "numbers begin with 1") }
         guard rooms[name] != nil || rooms.count < policy.openRooms else { return refuse(.count, .after(1000), "too many rooms are open") }
         ensure(name, into: &effects)
         alarms.cancel(.release(name))
@@ -88,6 +88,10 @@ extension HubMachine {
             return
         }
         defer { retireAuthor(device, in: name) }
+        if cseq == 0 {
+            cseq = (rooms[name]?.authors[device]?.taken ?? 0) + 1
+            publication.cseq = cseq
+        }
         switch rooms[name]?.authors[device]?.place(of: cseq, at: now, patience: policy.patience) {
         case .stored:
             counts.duplicates += 1

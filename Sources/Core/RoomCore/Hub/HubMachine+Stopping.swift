@@ -5,6 +5,7 @@ extension HubMachine {
     mutating func stop(at now: Moment, into effects: inout [HubEffect]) {
         guard !isStopping else { return }
         isStopping = true
+        rooms.forEach { name, room in if !room.sequencer.isIdle { unsettled.insert(name) } }
         for id in visits.keys {
             guard visits[id]?.identity != nil else {
                 end(id, Refusal(.stopping, retry: .reconnect, "the hub is stopping"), at: now, into: &effects)
@@ -14,12 +15,14 @@ extension HubMachine {
             effects.append(.send(.goaway(.init(after: after, drain: Self.milliseconds(policy.drain))), to: id))
         }
         alarms.set(.drain, at: now + policy.drain)
-        closeIfSettled(at: now, into: &effects)
+        if unsettled.isEmpty { closeAll(at: now, into: &effects) }
     }
 
-    /// Closes all connections, once nothing that was taken is pending.
-    mutating func closeIfSettled(at now: Moment, into effects: inout [HubEffect]) {
-        if rooms.allSatisfy(\.sequencer.isIdle) { closeAll(at: now, into: &effects) }
+    /// Closes all connections, once nothing that was taken is pending in any room.
+    mutating func closeIfSettled(_ name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+        guard isStopping, rooms[name]?.sequencer.isIdle != false else { return }
+        unsettled.remove(name)
+        if unsettled.isEmpty { closeAll(at: now, into: &effects) }
     }
 
     mutating func closeAll(at now: Moment, into effects: inout [HubEffect]) {

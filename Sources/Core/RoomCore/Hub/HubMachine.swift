@@ -16,7 +16,7 @@ package struct HubMachine: Machine {
     /// The calendar's last reading, and when it came.
     var calendar: (milliseconds: Int64, at: Moment) = (0, .start)
     var visits = Table<ConnectionID, Visit>()
-    var devices: [DeviceID: Presentee] = [:]
+    var devices: [OwnedDevice: Presentee] = [:]
     var users: [UserName: Party] = [:]
     var addresses: [String: Party] = [:]
     var rooms = Table<RoomName, Room>()
@@ -27,6 +27,10 @@ package struct HubMachine: Machine {
     var nodes: [String: Moment] = [:]
     var alarms = Alarms()
     var isStopping = false
+    /// Rooms in which something was pending when it stopped, and still is.
+    var unsettled: Set<RoomName> = []
+    /// Bytes of the entries that all rooms keep in memory.
+    var tailBytes: Int64 = 0
     var counts = HubFigures()
 
     /// A hub where nobody is.
@@ -46,12 +50,9 @@ package struct HubMachine: Machine {
         return figures
     }
 
-    /// Whether it was told to stop, and nothing is left to be done.
-    package var hasStopped: Bool { isStopping && visits.isEmpty }
-
     /// Whether it remembers nothing of anybody.
     package var isEmpty: Bool {
-        visits.isEmpty && devices.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty && questions.isEmpty
+        visits.isEmpty && devices.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty && questions.isEmpty && tailBytes == 0
     }
 
     package var deadline: Moment? { alarms.next }

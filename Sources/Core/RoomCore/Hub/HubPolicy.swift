@@ -13,7 +13,8 @@ package struct HubPolicy: Hashable, Sendable {
         package var messages: Rate
         /// Bytes of publications.
         package var bytes: Rate
-        /// Joins; each page of a long absence is one.
+        /// Joins, and what costs as much: each page of a long absence and of history, a change of presence, a question who is present,
+        /// a fresh token.
         package var joins: Rate
         /// Connections at once; without meaning for one connection.
         package var connections: Int
@@ -44,7 +45,7 @@ package struct HubPolicy: Hashable, Sendable {
         joins: Rate(perSecond: 10_000, burst: 100_000), connections: 20_000)
     /// Frames of all kinds of one connection, refused ones too; beyond it is closed with 4003.
     package var frames = Rate(perSecond: 2000, burst: 8000)
-    /// Signals of one connection; more are dropped.
+    /// Signals, words on typing and read markers of one connection; more are not told.
     package var signals = Rate(perSecond: 30, burst: 60)
     /// Deliveries of typing and signals in one room; more are dropped.
     package var ephemerals = Rate(perSecond: 100_000, burst: 200_000)
@@ -73,6 +74,8 @@ package struct HubPolicy: Hashable, Sendable {
     package var tailEntries = 64
     /// Bytes of them.
     package var tailBytes: Int64 = 32 << 10
+    /// Bytes of the last entries of all rooms: beyond it a room in which something is published keeps none.
+    package var allTailBytes: Int64 = 256 << 20
     /// Bytes of entries in one frame.
     ///
     /// JSON may need more room for them, hence half a frame.

@@ -5,6 +5,8 @@ package enum LogOrder: Hashable, Sendable {
     /// Opens a room, which is made if there is none: ``LogReply/opened(_:_:)`` or ``LogReply/notOpened(_:)``.
     case open(RoomName)
     /// What is known of a device in a room: ``LogReply/recalled(_:_:_:)`` or ``LogReply/notRecalled(_:_:)``.
+    ///
+    /// A mark of the number 0 says only whose the device is, by what it has published in other rooms.
     case recall(RoomName, DeviceID)
     /// Appends records, all or none, on disk before the answer: ``LogReply/appended(_:batch:)`` or ``LogReply/notAppended(_:batch:)``.
     case append(RoomName, batch: Int64, [LogRecord])
@@ -63,7 +65,7 @@ package struct LogHead: Hashable, Sendable {
 
 /// What a log knows of a device in a room.
 package struct DeviceMark: Hashable, Sendable {
-    /// The greatest number of a publication.
+    /// The greatest number of a publication; 0: none in this room.
     package var high: Int64
     /// Its name.
     package var id: MessageID

@@ -26,6 +26,7 @@ extension HubMachine {
         /// The first number that is retained.
         var base: Int64 = 1
         var tail = Tail()
+        var pace = Pace()
         var reads: [UserName: Int64] = [:]
         /// The read markers by user, until one changes.
         private var sortedReads: [HubFrame.ReadMarker]?
@@ -221,6 +222,8 @@ extension HubMachine {
             var epoch: UInt64
             /// To whom the entries go.
             var live: [ConnectionID]
+            /// By how many bytes there is more of the room in memory.
+            var tailGrowth: Int64 = 0
             /// The next append, if something has gathered for it.
             var next: LogOrder?
             /// Whether the room may be let go.
@@ -228,7 +231,7 @@ extension HubMachine {
         }
 
         /// An append is on disk: marks rise, the head moves, and what has gathered follows; nil if another one is under way.
-        mutating func settle(_ batch: Int64, of room: RoomName, next number: Int64, policy: HubPolicy) -> Settled? {
+        mutating func settle(_ batch: Int64, of room: RoomName, next number: Int64, at now: Moment, policy: HubPolicy) -> Settled? {
             guard let done = sequencer.appended(batch: batch) else { return nil }
             failures = 0
             var settled = Settled(epoch: epoch, live: live.ids)
@@ -254,7 +257,12 @@ extension HubMachine {
                 }
                 if !author.isIdle { authors[device] = author }
             }
-            if !settled.entries.isEmpty { tail.append(settled.entries, entries: policy.tailEntries, bytes: policy.tailBytes) }
+            pace.add(settled.entries.count, at: now)
+            if !settled.entries.isEmpty {
+                settled.tailGrowth -= tail.bytes
+                tail.append(settled.entries, entries: policy.tailEntries, bytes: policy.tailBytes)
+                settled.tailGrowth += tail.bytes
+            }
             settled.next = sequencer.nextAppend(to: room, batch: number)
             settled.isIdle = isIdle
             return settled

@@ -37,6 +37,9 @@ extension HubMachine {
             places[key] = place
         }
 
-        func allSatisfy(_ holds: (Value) -> Bool) -> Bool { values.allSatisfy { $0.map(holds) ?? true } }
+        /// Hands over all, in no order.
+        func forEach(_ take: (Key, Value) -> Void) {
+            for (key, place) in places { if let value = values[place] { take(key, value) } }
+        }
     }
 }

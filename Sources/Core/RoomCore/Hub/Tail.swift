@@ -2,7 +2,8 @@ extension HubMachine {
     /// The last entries of a room's log, contiguous up to its head.
     struct Tail: Sendable {
         private var entries: [Entry] = []
-        private var bytes: Int64 = 0
+        /// About how many bytes they take.
+        private(set) var bytes: Int64 = 0
 
         /// The number of the first entry here; nil if there is none.
         var first: Int64? { entries.first?.seq }

@@ -29,13 +29,25 @@ extension HubMachine {
         var isCongested = false
         /// Whether a fresh token is being looked at.
         var isRenewing = false
+        /// Whether the log has said that its device is another user's.
+        var isDeviceForeign = false
 
         init(address: String) { self.address = address }
     }
 
+    /// A device of a user: one that another user says to have is another one, until the log of a room says whose it is.
+    struct OwnedDevice: Hashable, Sendable {
+        let user: UserName
+        let device: DeviceID
+
+        init(_ user: UserName, _ device: DeviceID) { (self.user, self.device) = (user, device) }
+
+        // Hardly ever do two users say the same one.
+        func hash(into hasher: inout Hasher) { hasher.combine(device) }
+    }
+
     /// A device that is connected, or is still shown as present.
     struct Presentee: Sendable {
-        var user: UserName
         var connection: ConnectionID?
         /// The name of its connection, which a resume takes over so that nobody sees it.
         var name: String
@@ -68,6 +80,8 @@ extension HubMachine {
         /// Whether it stands in its connection's line.
         var isInLine = false
         var typing = Bucket()
+
+        var ownedDevice: OwnedDevice { OwnedDevice(user, device) }
 
         /// Whether it is shown, and sees who is there.
         var isPresent: Bool { join.wantsPresence && rights.contains(.presence) }

@@ -5,17 +5,27 @@ package struct Bits128: Hashable, Comparable, Sendable {
 
     package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
-    /// Reads 32 hexadecimal digits; dashes are passed over if they may stand there.
+    /// Reads exactly 32 hexadecimal digits, with the dashes of a UUID if they must stand there.
     package init?(digits text: String, dashes: Bool) {
-        var (high, low, count): (UInt64, UInt64, Int) = (0, 0, 0)
-        for (place, byte) in text.utf8.enumerated() {
-            if byte == UInt8(ascii: "-"), dashes, [8, 13, 18, 23].contains(place) { continue }
-            guard let digit = Hexadecimal.value(of: byte), count < 32 else { return nil }
+        var text = text
+        guard let bits = text.withUTF8({ unsafe Bits128(digits: UnsafeRawBufferPointer($0), dashes: dashes) }) else { return nil }
+        self = bits
+    }
+
+    /// Reads exactly 32 hexadecimal digits, with the dashes of a UUID if they must stand there.
+    init?(digits bytes: UnsafeRawBufferPointer, dashes: Bool) {
+        guard bytes.count == (dashes ? 36 : 32) else { return nil }
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        for place in 0..<bytes.count {
+            let byte = unsafe bytes[place]
+            if dashes, place == 8 || place == 13 || place == 18 || place == 23 {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let digit = Hexadecimal.value(of: byte) else { return nil }
             high = high << 4 | low >> 60
             low = low << 4 | UInt64(digit)
-            count += 1
         }
-        guard count == 32, !dashes || text.utf8.count == 36 else { return nil }
         self.init(high: high, low: low)
     }
 

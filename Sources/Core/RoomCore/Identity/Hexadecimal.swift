@@ -13,10 +13,16 @@ package enum Hexadecimal {
 
     /// Reads exactly 16 digits.
     package static func number(_ text: String) -> UInt64? {
-        guard text.utf8.count == 16 else { return nil }
+        var text = text
+        return text.withUTF8 { unsafe number(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Reads exactly 16 digits.
+    static func number(_ bytes: UnsafeRawBufferPointer) -> UInt64? {
+        guard bytes.count == 16 else { return nil }
         var number: UInt64 = 0
-        for byte in text.utf8 {
-            guard let digit = value(of: byte) else { return nil }
+        for place in 0..<16 {
+            guard let digit = unsafe value(of: bytes[place]) else { return nil }
             number = number << 4 | UInt64(digit)
         }
         return number

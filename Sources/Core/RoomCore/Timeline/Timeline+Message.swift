@@ -10,7 +10,7 @@ extension Timeline {
             var isOn: Bool
         }
         /// The entry as it was stored.
-        public let original: Entry
+        public private(set) var original: Entry
         /// The last edit; nil: none.
         public private(set) var edit: Entry?
         /// The first deletion; nil: none.
@@ -22,6 +22,20 @@ extension Timeline {
         private var words: [Reactor: Word] = [:]
 
         init(_ original: Entry) { self.original = original }
+
+        /// Without what it says; nil if nothing was said about it.
+        var withoutContent: Message? {
+            guard edit != nil || deletion != nil || !words.isEmpty else { return nil }
+            var message = self
+            message.original.payload = .json([])
+            return message
+        }
+
+        /// The message is here again.
+        mutating func restore(_ entry: Entry) { original = entry }
+
+        /// Bytes of what was said about it, more or less.
+        var remarkBytes: Int { (edit?.remarkBytes ?? 0) + (deletion?.remarkBytes ?? 0) + 128 * (words.count + 1) }
 
         /// The app's name for it.
         public var id: MessageID { original.id }
@@ -71,4 +85,9 @@ extension Timeline {
             return isOn || last?.isOn == true
         }
     }
+}
+
+extension Entry {
+    /// Bytes that it takes as a remark about another, more or less.
+    var remarkBytes: Int { payload.bytes.count + 128 }
 }

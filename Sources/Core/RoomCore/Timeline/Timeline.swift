@@ -3,6 +3,8 @@
 /// It is a pure fold of the room's entries. They may come in any order: a page of older ones after the edits of its messages, an entry
 /// twice. One entry costs the search for its place; only one that comes between others costs more. Messages of types that nobody knows
 /// are kept like all others.
+///
+/// What was said about messages that are not here is kept for when they come: 4 MiB of it, then the oldest half goes.
 public struct Timeline: Hashable, Sendable {
     /// What an entry has changed.
     public enum Change: Hashable, Sendable {
@@ -16,15 +18,24 @@ public struct Timeline: Hashable, Sendable {
     private var newer: [Message] = []
     /// What was said about messages that are not here, by their number and its own.
     private var early: [Int64: [Entry]] = [:]
+    /// Messages that were let go of and about which something was said, by their number.
+    private var gone: [Int64: Message] = [:]
+    /// Bytes of both.
+    private var remarkBytes = 0
+    private static let remarkLimit = 4 << 20
     /// Who reads; its own messages are not unread.
     public private(set) var reader: UserName?
+    /// The device that reads; nil: unknown.
+    public private(set) var device: DeviceID?
     /// How far the reader has read.
     public private(set) var readUpTo: Int64 = 0
     /// How many messages of others come after the read marker; edits, deletions, reactions and what is deleted do not count.
     public private(set) var unread = 0
 
     /// A timeline without entries, for this reader.
-    public init(reader: UserName? = nil, readUpTo: Int64 = 0) { (self.reader, self.readUpTo) = (reader, readUpTo) }
+    public init(reader: UserName? = nil, device: DeviceID? = nil, readUpTo: Int64 = 0) {
+        (self.reader, self.device, self.readUpTo) = (reader, device, readUpTo)
+    }
 
     /// The messages, in the room's order.
     public var messages: [Message] { Array(self) }
@@ -41,7 +52,7 @@ public struct Timeline: Hashable, Sendable {
         // Nothing speaks about what comes after it.
         guard let seq = entry.about?.seq, seq < entry.seq else { return nil }
         guard let place = place(of: seq) else {
-            keep(entry, about: seq)
+            keep(entry, remark, about: seq)
             return nil
         }
         return change(at: place) { $0.take(remark, of: entry) } ? .changed(seq) : nil
@@ -59,11 +70,7 @@ public struct Timeline: Hashable, Sendable {
     private mutating func add(_ entry: Entry) -> Change? {
         let place = insertionPlace(of: entry.seq)
         guard place == count || self[place].seq != entry.seq else { return nil }
-        var message = Message(entry)
-        for word in early.removeValue(forKey: entry.seq) ?? [] {
-            var isReadable = true
-            if let remark = Remark(word, isReadable: &isReadable) { _ = message.take(remark, of: word) }
-        }
+        let message = message(entry)
         if counts(message) { unread += 1 }
         // The first one that came divides older from newer ones, so that both ends take another one at no cost.
         if place < older.count || place == 0 && !newer.isEmpty {
@@ -74,10 +81,62 @@ public struct Timeline: Hashable, Sendable {
         return .added(entry.seq)
     }
 
-    private mutating func keep(_ entry: Entry, about seq: Int64) {
-        let words = early[seq, default: []]
-        guard words.last.map({ $0.seq < entry.seq }) ?? true || !words.contains(where: { $0.seq == entry.seq }) else { return }
-        early[seq, default: []].append(entry)
+    /// A message with what is known about it already.
+    private mutating func message(_ entry: Entry) -> Message {
+        if var message = gone.removeValue(forKey: entry.seq) {
+            remarkBytes -= message.remarkBytes
+            message.restore(entry)
+            return message
+        }
+        var message = Message(entry)
+        for word in early.removeValue(forKey: entry.seq) ?? [] {
+            remarkBytes -= word.remarkBytes
+            var isReadable = true
+            if let remark = Remark(word, isReadable: &isReadable) { _ = message.take(remark, of: word) }
+        }
+        return message
+    }
+
+    /// Keeps what is said about a message that is not here.
+    private mutating func keep(_ entry: Entry, _ remark: Remark, about seq: Int64) {
+        if var message = gone.removeValue(forKey: seq) {
+            remarkBytes -= message.remarkBytes
+            _ = message.take(remark, of: entry)
+            remarkBytes += message.remarkBytes
+            gone[seq] = message
+        } else {
+            let words = early[seq, default: []]
+            guard words.last.map({ $0.seq < entry.seq }) ?? true || !words.contains(where: { $0.seq == entry.seq }) else { return }
+            early[seq, default: []].append(entry)
+            remarkBytes += entry.remarkBytes
+        }
+        forgetRemarks()
+    }
+
+    /// Forgets what was said about the oldest of the messages that are not here, if it is too much.
+    private mutating func forgetRemarks() {
+        guard remarkBytes > Self.remarkLimit else { return }
+        for seq in Set(early.keys).union(gone.keys).sorted() where remarkBytes > Self.remarkLimit / 2 {
+            for word in early.removeValue(forKey: seq) ?? [] { remarkBytes -= word.remarkBytes }
+            if let message = gone.removeValue(forKey: seq) { remarkBytes -= message.remarkBytes }
+        }
+    }
+
+    /// Lets go of the first messages.
+    ///
+    /// When they come again they look as they would have, for what was said about them is kept.
+    public mutating func forget(first count: Int) {
+        let count = Swift.min(Swift.max(count, 0), self.count)
+        for place in 0..<count {
+            if counts(self[place]) { unread -= 1 }
+            guard let message = self[place].withoutContent else { continue }
+            gone[message.seq] = message
+            remarkBytes += message.remarkBytes
+        }
+        let old = Swift.min(count, older.count)
+        older.removeLast(old)
+        newer.removeFirst(count - old)
+        forgetRemarks()
     }
 
     private mutating func change(at place: Int, _ body: (inout Message) -> Bool) -> Bool {
@@ -89,7 +148,9 @@ public struct Timeline: Hashable, Sendable {
 
     // MARK: Reading
 
-    private func counts(_ message: Message) -> Bool { message.seq > readUpTo && message.original.user != reader && !message.isDeleted }
+    private func counts(_ message: Message) -> Bool {
+        message.seq > readUpTo && message.original.user != reader && message.original.device != device && !message.isDeleted
+    }
 
     /// The reader has read up to an entry; a marker never goes back.
     public mutating func read(upTo seq: Int64) {
@@ -103,8 +164,8 @@ public struct Timeline: Hashable, Sendable {
     }
 
     /// Somebody reads, as it has become known; all is counted again.
-    public mutating func begin(reader: UserName?) {
-        self.reader = reader
+    public mutating func begin(reader: UserName?, device: DeviceID? = nil) {
+        (self.reader, self.device) = (reader, device)
         unread = reduce(0) { counts($1) ? $0 + 1 : $0 }
     }
 }
@@ -119,7 +180,7 @@ extension Timeline: RandomAccessCollection {
     public subscript(place: Int) -> Message { place < older.count ? older[older.count - 1 - place] : newer[place - older.count] }
 
     /// The place of the first message whose number is not below this.
-    private func insertionPlace(of seq: Int64) -> Int {
+    public func insertionPlace(of seq: Int64) -> Int {
         if let last, last.seq < seq { return count }
         var (low, high) = (0, count)
         while low < high {

@@ -63,35 +63,3 @@ extension FrameReader {
         return numbers
     }
 }
-
-extension Hexadecimal {
-    /// Reads exactly 16 digits.
-    static func number(_ bytes: UnsafeRawBufferPointer) -> UInt64? {
-        guard bytes.count == 16 else { return nil }
-        var number: UInt64 = 0
-        for place in 0..<16 {
-            guard let digit = unsafe value(of: bytes[place]) else { return nil }
-            number = number << 4 | UInt64(digit)
-        }
-        return number
-    }
-}
-
-extension Bits128 {
-    /// Reads exactly 32 hexadecimal digits, with the dashes of a UUID if they must stand there.
-    init?(digits bytes: UnsafeRawBufferPointer, dashes: Bool) {
-        guard bytes.count == (dashes ? 36 : 32) else { return nil }
-        var (high, low): (UInt64, UInt64) = (0, 0)
-        for place in 0..<bytes.count {
-            let byte = unsafe bytes[place]
-            if dashes, place == 8 || place == 13 || place == 18 || place == 23 {
-                guard byte == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            guard let digit = Hexadecimal.value(of: byte) else { return nil }
-            high = high << 4 | low >> 60
-            low = low << 4 | UInt64(digit)
-        }
-        self.init(high: high, low: low)
-    }
-}
