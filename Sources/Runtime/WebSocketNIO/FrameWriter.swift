@@ -19,6 +19,9 @@ struct FrameWriter {
 
     func compresses(_ count: Int) -> Bool { count >= compressedFrom }
 
+    /// Whether a payload of so many bytes leaves in other bytes than its own: compressed or masked.
+    func changes(_ count: Int) -> Bool { keys != nil || compresses(count) }
+
     mutating func write(_ message: Message, into buffer: inout FrameBuffer) {
         message.withBytes { write(message.opcode, $0, into: &buffer) }
     }

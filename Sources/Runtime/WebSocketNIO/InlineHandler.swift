@@ -64,6 +64,13 @@ public final class InlineSocket {
         return message.withBytes { handler.takeUnretainedValue().sendInline(message.kind, $0) }
     }
 
+    /// Sends what goes to many sockets as ``send(_:_:)`` does; its bytes are not copied where they can leave as they are.
+    @discardableResult
+    package func send(_ message: SharedMessage) -> Bool {
+        guard let handler else { return false }
+        return handler._withUnsafeGuaranteedRef { $0.sendInline(message) }
+    }
+
     /// Takes no more messages after the present one, until ``resumeReceiving()``: the peer is slowed down by TCP.
     ///
     /// Pings wait meanwhile, too. Closing reads on.

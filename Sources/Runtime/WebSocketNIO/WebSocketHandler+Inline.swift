@@ -38,6 +38,21 @@ extension WebSocketHandler {
         return true
     }
 
+    func sendInline(_ message: SharedMessage) -> Bool {
+        // What waits in `out` goes first.
+        guard out.isEmpty, !isBlocked, !isSendingOver, !writer.changes(message.byteCount), let context else {
+            return message.payload.withUnsafeBytes { sendInline(message.kind, $0) }
+        }
+        traffic.messagesOut &+= 1
+        traffic.payloadOut &+= message.byteCount
+        traffic.bytesOut &+= message.frame.readableBytes
+        unflushed &+= message.frame.readableBytes
+        writeInParts(message.frame, context)
+        if unflushed >= Self.flushSize { flush() }
+        if !isInTurn { flushLater() }
+        return true
+    }
+
     @inline(__always)
     private func append(_ opcode: Opcode, _ bytes: UnsafeRawBufferPointer) {
         traffic.messagesOut &+= 1

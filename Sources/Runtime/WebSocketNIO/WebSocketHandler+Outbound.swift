@@ -199,9 +199,14 @@ extension WebSocketHandler {
             }
         }
         traffic.bytesOut += out.count
-        var rest = out.take()
-        local.give(output: rest)
-        // By parts, so that a peer that takes long over a large message is seen to take it.
+        let bytes = out.take()
+        local.give(output: bytes)
+        writeInParts(bytes, context, written)
+    }
+
+    /// Writes by parts, so that a peer that takes long over a large message is seen to take it.
+    func writeInParts(_ bytes: ByteBuffer, _ context: ChannelHandlerContext, _ written: EventLoopPromise<Void>? = nil) {
+        var rest = bytes
         while rest.readableBytes > 2 * Self.batchSize, let part = rest.readSlice(length: Self.batchSize) { write(part) }
         if written == nil, isBlocked { return write(rest) }
         context.write(wrapOutboundOut(rest), promise: written)

@@ -96,10 +96,11 @@ public struct Hub: Service {
     private func server(_ settings: WebSocketServerConfiguration, _ core: HubCore, _ pages: HubPages) -> WebSocketServer {
         let doorkeeper = Doorkeeper(
             origins: configuration.origins, isSecure: settings.tls != nil, isLocal: configuration.takesDevelopmentTokens)
+        let isBehindProxy = configuration.isBehindProxy
         var server = WebSocketServer(configuration: settings) { request in
             core.isStopping ? .refuse(status: 503, "the hub stops\n") : doorkeeper.decide(request)
         } inline: { request in
-            core.visitor(Caller(request))
+            core.visitor(Caller(request, isBehindProxy: isBehindProxy))
         }
         server.guests = pages.guests()
         return server

@@ -25,6 +25,34 @@ public struct HubConfiguration: Sendable {
         get { policy.limits }
         set { policy.limits = newValue }
     }
+    /// What one connection may do.
+    public var perConnection: HubAllowance {
+        get { HubAllowance(policy.connection) }
+        set {
+            newValue.apply(to: &policy.connection)
+            // Frames of all kinds are more than publications: who keeps to this limit is not closed for being quick.
+            let frames = 2 * policy.connection.messages.perSecond
+            if frames > policy.frames.perSecond { policy.frames = HubPolicy.Rate(perSecond: frames, burst: 4 * frames) }
+        }
+    }
+    /// What one user may do with all connections.
+    public var perUser: HubAllowance {
+        get { HubAllowance(policy.user) }
+        set { newValue.apply(to: &policy.user) }
+    }
+    /// What one address may do, at first with 1000 connections: many may sit behind it.
+    ///
+    /// Of IPv6 the first 64 bits count, for whoever has one of those addresses has them all. Plain HTTP may have as many connections again.
+    public var perAddress: HubAllowance {
+        get { HubAllowance(policy.address) }
+        set { newValue.apply(to: &policy.address) }
+    }
+    /// Whether all clients come through a proxy, which writes their addresses into `X-Forwarded-For`.
+    ///
+    /// The last address there is then the client's, as long as nobody but the proxy can reach the hub; and no request is one of this machine
+    /// itself. Without this a proxy is one address, and one that says nothing of whom it speaks for, and runs on this machine, opens
+    /// `/metrics` and `/status` to everybody.
+    public var isBehindProxy = false
     /// Who looks at tokens; nil: nobody, so that only ``takesDevelopmentTokens`` lets anybody in.
     public var authority: (any HubAuthority)?
     /// Whether `dev:NAME` is a token, for clients on this machine that no proxy speaks for.
@@ -58,6 +86,8 @@ public struct HubConfiguration: Sendable {
         package var most = 8 << 20
         /// Of what nobody stores, before it is dropped.
         package var ephemeral = 64 << 10
+        /// How long what waits may take to leave when the connection is to be closed; what has not left by then is dropped.
+        package var farewell: Duration = .seconds(5)
         /// What a client has said and the hub has not looked at, before nothing more is read of it.
         package var unheard = 256 << 10
 
@@ -65,12 +95,26 @@ public struct HubConfiguration: Sendable {
     }
 
     /// A hub that keeps its log in a directory.
-    public init(data: String) { self.data = data }
+    public init(data: String) {
+        self.data = data
+        policy.address.connections = 1000
+    }
 
     /// The configuration of the server below, as the hub needs it.
     func serverConfiguration() throws(HubError) -> WebSocketServerConfiguration {
-        if takesDevelopmentTokens, server.unixSocket == nil, !Caller.isLoopback(server.host) {
-            throw HubError.configuration("tokens for development are taken on this machine only, not on \(server.host)")
+        if takesDevelopmentTokens {
+            guard !isBehindProxy, server.unixSocket == nil else {
+                throw HubError.configuration("tokens for development are taken without a proxy and on a TCP port of this machine only")
+            }
+            guard Caller.isLoopback(server.host) else {
+                throw HubError.configuration("tokens for development are taken on this machine only, not on \(server.host)")
+            }
+        }
+        if let odd = origins.first(where: { !Doorkeeper.isOrigin($0) }) {
+            throw HubError.configuration("an origin is like https://example.org, without a path, or *; not \(odd)")
+        }
+        guard [retention.count, retention.age, retention.bytes].allSatisfy({ $0 ?? 1 > 0 }) else {
+            throw HubError.configuration("what is kept of a room is more than nothing")
         }
         if let short = apiKeys.first(where: { $0.utf8.count < 16 }) {
             throw HubError.configuration("an API key has to have at least 16 bytes; one has \(short.utf8.count)")

@@ -11,23 +11,27 @@ extension HubPages {
     /// Publishes what a program has to say, without joining.
     ///
     /// The body is a publication as in the protocol, without what the hub adds: `type`, `body` or `bin`, and perhaps `about`, `at` and `user`.
-    /// Its name is the request's `Idempotency-Key`, a UUID, or drawn; a request that comes again under its key is stored once.
+    /// Its name is the request's `Idempotency-Key`, a UUID, or drawn; a request that comes again under its key within a day is stored once.
     func publish(_ request: Request, in room: RoomName) async throws -> Response {
         var request = request
-        let body = try await request.collectBody(upTo: Self.mostBytes)
-        let id: MessageID
-        if let field = HTTPField.Name("Idempotency-Key"), let key = request.headers[field] {
-            guard let name = MessageID(key) else { return .refused(.badRequest, "the Idempotency-Key is no UUID") }
-            id = name
-        } else {
-            var chance = SystemRandomNumberGenerator()
-            id = MessageID(at: HubCalendar.now, using: &chance)
+        let body: ByteBuffer
+        do {
+            body = try await request.collectBody(upTo: Self.mostBytes)
+        } catch let error as any HTTPResponseError {
+            throw error
+        } catch {
+            return .refused(.badRequest, "the body breaks the rules of HTTP, or does not end")
+        }
+        let key = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] }
+        var chance = SystemRandomNumberGenerator()
+        guard let id = key.map({ MessageID($0) }) ?? MessageID(at: HubCalendar.now, using: &chance) else {
+            return .refused(.badRequest, "the Idempotency-Key is no UUID")
         }
         guard let draft = PublicationDraft(Array(body.readableBytesView), in: room, id: id, now: HubCalendar.now) else {
             return .refused(.badRequest, "the body is no publication: {\"type\": …, \"body\": …}")
         }
         do {
-            let stored = try await core.publish(to: room, from: draft.user, draft.content, id: id, sent: draft.sent)
+            let stored = try await core.publish(to: room, from: draft.user, draft.content, id: id, isNamed: key != nil, sent: draft.sent)
             let text = """
                 {"room":\(Self.json(room.text)),"epoch":"\(Hexadecimal.digits(stored.position.epoch))","seq":\(stored.position.seq),\
                 "id":"\(id)","at":\(stored.at),"dup":\(stored.isDuplicate)}
@@ -49,14 +53,23 @@ extension HubPages {
             return .refused(.badRequest, "before is a number above 0, limit one from 1 to \(configuration.limits.page)")
         }
         let end = min(before, RoomsLimits.number)
-        do {
-            let reply = try await core.ask { .fetchBefore($0, room, seq: end, limit: limit, bytes: 1 << 20) }
-            guard case .fetched(_, let items, let base) = reply else { return .refused(.notFound, "there is no such room") }
-            let page = HubFrame.Page(reference: 0, room: room, epoch: try await core.head(of: room).epoch, items: items, base: base)
-            return .json(.ok, HubFrame.page(page).json())
-        } catch {
-            return .refused(.serviceUnavailable, "the log cannot be read now", after: 1000)
-        }
+        do throws(RoomLogError) {
+            let (head, items) = try await log.history(room, before: end, limit: limit, bytes: 1 << 20)
+            return .json(.ok, HubFrame.page(.init(reference: 0, room: room, epoch: head.epoch, items: items, base: head.base)).json())
+        } catch { return .unread(error) }
+    }
+
+    /// A whole room, a line for each entry; if it does not come to its end, the connection is closed before the end of the answer.
+    func export(_ room: RoomName) async -> Response {
+        let pages: RoomPages
+        do throws(RoomLogError) { pages = try await log.pages(of: room) } catch { return .unread(error) }
+        return Response(
+            status: .ok, headers: [.contentType: "application/x-ndjson"],
+            body: ResponseBody { writer in
+                var pages = pages
+                while let lines = try await pages.nextLines() { try await writer.write(ByteBuffer(bytes: lines)) }
+                try await writer.finish(nil)
+            })
     }
 
     /// Copies the log into the directory for backups.
@@ -86,6 +99,11 @@ extension Response {
         if let after { headers[.retryAfter] = "\((after + 999) / 1000)" }
         let number = code.map { "\"code\":\($0.rawValue)," } ?? ""
         return .json(status, Array("{\(number)\"error\":\(HubPages.json(text))}".utf8), headers: headers)
+    }
+
+    fileprivate static func unread(_ error: RoomLogError) -> Response {
+        if case .noRoom = error { return .refused(.notFound, "there is no such room") }
+        return .refused(.serviceUnavailable, "the log cannot be read now", after: 1000)
     }
 
     fileprivate static func refused(_ refusal: PublishingRefusal) -> Response {

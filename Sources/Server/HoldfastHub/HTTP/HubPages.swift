@@ -36,7 +36,11 @@ struct HubPages: Sendable {
                 }
                 try await writer.write(response: response.head, body: response.body)
             }, configuration: HTTP1Channel.Configuration(idleTimeout: Self.idleTimeout))
+        let limit = GuestLimit(
+            most: configuration.server.maximumConnections / 2,
+            perAddress: configuration.isBehindProxy ? .max : configuration.policy.address.connections)
         return GuestServer { channel in
+            guard limit.admit(channel) else { throw HubError.stopped }
             var setUp: Swift.Result<HTTP1Channel.Value, any Error>?
             // It is done when it returns, for this is the event loop.
             http.setup(channel: channel, logger: logger).assumeIsolated().whenComplete { setUp = $0 }
@@ -50,15 +54,16 @@ struct HubPages: Sendable {
         for path: RouterPath in ["/", "/status", "/page/**"] { router.get(path) { request, _ in page(request.uri.path) } }
         router.get("/healthz") { _, _ in Response.text(.ok, "alive\n") }
         router.get("/readyz") { _, _ in await readiness() }
-        let insight = router.group().add(middleware: KeyMiddleware(keys: configuration.apiKeys, letsLocalIn: true))
+        let insight = router.group().add(middleware: KeyMiddleware(keys: configuration.apiKeys, letsLocalIn: !configuration.isBehindProxy))
         insight.get("/metrics") { _, _ in
             Response.text(.ok, registry.text, type: "text/plain; version=0.0.4; charset=utf-8")
         }
-        insight.get("/status.json") { _, _ in Response.json(.ok, await status.present()?.json ?? Array("{}".utf8)) }
+        insight.get("/status.json") { _, _ in Response.json(.ok, await status.detailed()?.json ?? Array("{}".utf8)) }
         insight.get("/status/stream") { _, _ in stream() }
         let api = router.group("/api").add(middleware: KeyMiddleware(keys: configuration.apiKeys, letsLocalIn: false))
         api.post("/rooms/:room/messages") { request, context in try await publish(request, in: try room(context)) }
         api.get("/rooms/:room/messages") { request, context in try await history(request, of: try room(context)) }
+        api.get("/rooms/:room/export") { _, context in await export(try room(context)) }
         api.post("/backup") { _, _ in await backup() }
         return router
     }
@@ -95,8 +100,8 @@ struct HubPages: Sendable {
     }
 
     private func room(_ context: HubRequestContext) throws -> RoomName {
-        guard let name = context.parameters.get("room"), let room = RoomName(name.removingPercentEncoding ?? name) else {
-            throw HTTPError(.badRequest, message: "a room's name has 1 to 128 bytes and no control characters")
+        guard let name = context.parameters.get("room")?.removingPercentEncoding, let room = RoomName(name) else {
+            throw HTTPError(.badRequest, message: "a room's name has 1 to 128 bytes of UTF-8 and no control characters")
         }
         return room
     }
@@ -110,7 +115,7 @@ struct HubRequestContext: RequestContext {
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
-        isLoopback = Caller.isLoopback(source.channel.remoteAddress?.ipAddress ?? "local")
+        isLoopback = Caller.isLoopback(source.channel.remoteAddress?.ipAddress ?? "")
     }
 }
 

@@ -38,6 +38,18 @@ struct HubReport: Encodable, Sendable {
         /// Publications per transaction in the last second; null if there was none.
         var group: Double?
     }
+    struct Room: Encodable, Sendable {
+        var room: String
+        /// Connections in it.
+        var members: Int
+        /// Entries a second, of the last ten seconds.
+        var pace: Double
+    }
+    /// The ten rooms with the most members, and the ten with the most entries a second.
+    struct Busiest: Encodable, Sendable {
+        var members: [Room]
+        var pace: [Room]
+    }
     var now: Int64
     var started: Int64
     var node: String
@@ -56,6 +68,8 @@ struct HubReport: Encodable, Sendable {
     /// Bytes that the process holds; null where the system does not tell.
     var memory: Int?
     var log: Log
+    /// Told only to those who ask: it takes a look at all rooms.
+    var busiest: Busiest?
 
     /// As JSON, on one line.
     var json: [UInt8] {

@@ -28,6 +28,13 @@ final class HubStatus: Sendable {
         return await look(&commits)
     }
 
+    /// The same, with the rooms in which most happens.
+    func detailed() async -> HubReport? {
+        var report = await present()
+        report?.busiest = await busiest()
+        return report
+    }
+
     /// What is seen from now on, as JSON, and at once what was seen last; nil if too many watch.
     ///
     /// Who is slow misses some.
@@ -52,8 +59,9 @@ final class HubStatus: Sendable {
             seconds += 1
             // The calendar may be set, and moves the ends of tokens.
             if seconds % 60 == 0 { core.submit([.calendar(HubCalendar.now)]) }
-            guard let report = await look(&commits) else { return }
+            guard var report = await look(&commits) else { return }
             tell(report)
+            if isWatched { report.busiest = await busiest() }
             let json = report.json
             let watchers = state.withLockedValue { state in
                 state.report = report
@@ -70,6 +78,16 @@ final class HubStatus: Sendable {
             return Array(state.watchers.values)
         }
         for watcher in watchers { watcher.finish() }
+    }
+
+    private var isWatched: Bool { state.withLockedValue { !$0.watchers.isEmpty } }
+
+    private func busiest() async -> HubReport.Busiest? {
+        guard let (members, pace) = try? await core.busiest(10) else { return nil }
+        func rooms(_ figures: [RoomFigures]) -> [HubReport.Room] {
+            figures.map { HubReport.Room(room: $0.room.text, members: $0.members, pace: $0.pace) }
+        }
+        return HubReport.Busiest(members: rooms(members), pace: rooms(pace))
     }
 
     private func look(_ commits: inout (count: Int, records: Int)) async -> HubReport? {

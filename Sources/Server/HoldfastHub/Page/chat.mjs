@@ -1,15 +1,18 @@
-// The chat: a door, a room, and the wiring between the client and what is shown.
+// The chat: the way in, a room, and the wiring between the client and what is shown.
 
+import { Conversation } from "./conversation.mjs";
+import { Door } from "./door.mjs";
+import { subjectOf } from "./identity.mjs";
 import { element, avatar, MessageList } from "./messages.mjs";
 import { OutboxError, RoomsClient } from "./rooms.mjs";
 import { Place, rescue } from "./tabs.mjs";
-import { reactionsOf, Timeline } from "./timeline.mjs";
 
 const byID = (id) => document.getElementById(id);
 const pageSize = 50;
-const timeline = new Timeline();
-/** Messages of ours that were acked, and whose entries have not come yet. */
-const acked = new Map();
+/** For how long it is said what went wrong. */
+const troubleLasts = 6_000;
+/** How long before the end of the token another one is asked for. */
+const tokenWarning = 60_000;
 const list = new MessageList(byID("messages"), {
     react: ({ seq, key }) => react(seq, key),
     edit: ({ seq }) => beginEdit(seq),
@@ -19,111 +22,113 @@ const list = new MessageList(byID("messages"), {
 });
 
 let client = null;
+let conversation = null;
 let room = "";
-let user = "";
-let first = Infinity;
+/** Whose outbox it is. */
+let owner = "";
+let token = "";
 let isLoading = false;
-let reachedBeginning = false;
 let isAtEnd = true;
 let editing = 0;
 let unseen = 0;
 let mustDraw = false;
 let storageTrouble = "";
+let trouble = { text: "", until: 0 };
 
-// The door.
+// The way in.
 
-const wishes = new URLSearchParams(location.hash.slice(1));
-byID("name").value = wishes.get("name") ?? localStorage.getItem("holdfast name") ?? "";
-byID("room").value = wishes.get("room") ?? localStorage.getItem("holdfast room") ?? "lobby";
-byID("join").addEventListener("submit", (event) => {
-    event.preventDefault();
-    enter(byID("name").value.trim(), byID("room").value.trim(), byID("token").value.trim());
-});
-if (wishes.has("name") && wishes.has("room")) enter(byID("name").value.trim(), byID("room").value.trim(), wishes.get("token") ?? "");
-else byID(byID("name").value === "" ? "name" : "room").focus();
+const door = new Door(enter);
+door.begin();
 
-async function enter(name, wanted, token) {
-    if (name === "" || wanted === "") return;
-    byID("door-error").textContent = "";
-    [user, room] = [token === "" ? name : subjectOf(token) ?? name, wanted];
-    localStorage.setItem("holdfast name", name);
-    localStorage.setItem("holdfast room", room);
-    // A reload leads back here; a token is not written into the address.
-    if (token === "") history.replaceState(null, "", `#${new URLSearchParams({ room, name })}`);
+async function enter({ name, room: wanted, token: given }) {
+    const user = subjectOf(given) ?? name;
+    if (client !== null) return signInAgain(user, given);
+    [owner, room, token] = [user, wanted, given];
     const url = new URL("rooms", location.href);
     [url.protocol, url.hash] = [location.protocol === "https:" ? "wss:" : "ws:", ""];
     const connect = (store) => new RoomsClient({ url: url.href, token: () => token || `dev:${name}`, store });
     const place = await Place.take(user);
-    client = connect(place.store);
-    globalThis.rooms = { client, timeline, place, get room() { return room; } };
+    const entering = connect(place.store);
+    conversation = new Conversation(user);
+    listen(entering);
+    try {
+        await entering.start();
+    } catch (error) {
+        place.release();
+        throw error;
+    }
+    client = entering;
+    globalThis.rooms = { client, conversation, place, get room() { return room; } };
     storageTrouble = place.isDurable ? "" : "This browser keeps nothing for this page: what waits to be sent is lost when you close it.";
-    listen();
-    await client.start();
-    rescue(user, place, connect);
-    show();
+    setInterval(tellConnection, 500);
+    rescue(user, place, { connect, adopt: (messages) => client.adopt(messages), isUp: () => client.state === "welcomed" });
+    await show();
     await client.join(room, { last: pageSize });
 }
 
-/** Who a token is for, as far as it says; the hub alone judges it. */
-function subjectOf(token) {
-    try {
-        return JSON.parse(atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/"))).sub;
-    } catch {
-        return undefined;
-    }
+/** The outbox stays: it belongs to the user whom the token names. */
+function signInAgain(user, given) {
+    if (user !== owner) throw new Error(`This token is for ${user}. What you have written waits for ${owner}.`);
+    token = given;
+    view("chat");
+    client.renew();
+}
+
+function askForToken() {
+    view("door");
+    door.again(() => view("chat"));
+}
+
+function view(name) {
+    byID("door").hidden = name !== "door";
+    byID("chat").hidden = name !== "chat";
+    document.body.dataset.view = name;
+    // A keyboard on a screen comes when it is asked for.
+    if (name === "chat" && matchMedia("(hover: hover)").matches) byID("words").focus();
 }
 
 async function show() {
-    byID("door").hidden = true;
-    byID("chat").hidden = false;
-    document.body.dataset.view = "chat";
+    view("chat");
     byID("room-name").textContent = room;
     document.title = `${room} – Holdfast rooms`;
-    // A keyboard on a screen comes when it is asked for.
-    if (matchMedia("(hover: hover)").matches) byID("words").focus();
-    const stored = client.room(room);
-    if (stored !== undefined && stored.seq > 0) {
-        const { items } = await client.earlier(room, stored.seq + 1, pageSize);
-        take(items);
+    const { seq = 0 } = client.room(room) ?? {};
+    if (seq > 0) {
+        // Where nothing can be read now, it can be asked for again.
+        conversation.first = seq + 1;
+        const { items } = await client.earlier(room, seq + 1, pageSize).catch(() => ({ items: [] }));
+        conversation.take(items);
     }
     tellAll();
 }
 
-function listen() {
+function listen(client) {
     const here = (work) => ({ detail }) => detail.room === room && work(detail);
-    client.addEventListener("connection", tellConnection);
+    client.addEventListener("connection", () => {
+        if (client.welcome !== null) conversation.user = client.welcome.user;
+        tellConnection();
+    });
     client.addEventListener("room", here(tellAll));
     client.addEventListener("entries", here(({ items }) => arrived(items)));
     client.addEventListener("replaced", here(({ items }) => {
-        timeline.clear();
-        [first, reachedBeginning] = [Infinity, false];
+        conversation.clear();
         arrived(items);
     }));
     client.addEventListener("outbox", here(draw));
-    client.addEventListener("stored", here(({ id, seq, row }) => {
-        if (row?.type === "chat.text" && ![...timeline.messages.values()].some((shown) => shown.id === id)) acked.set(id, { ...row, seq });
+    client.addEventListener("stored", here((news) => {
+        conversation.stored(news);
         draw();
     }));
     client.addEventListener("reads", here(draw));
     client.addEventListener("members", here(tellMembers));
     client.addEventListener("typing", here(tellTyping));
     client.addEventListener("trouble", ({ detail }) => complain(new Error(detail.text)));
-    setInterval(tellConnection, 500);
 }
 
 // Messages.
 
-function take(items) {
-    if (items.length === 0) return;
-    timeline.add(items);
-    first = Math.min(first, items[0].seq);
-    if (first <= 1) reachedBeginning = true;
-    for (const { id } of items) acked.delete(id);
-}
-
 function arrived(items) {
-    take(items);
-    const others = items.filter((item) => item.user !== user && item.type === "chat.text");
+    conversation.take(items);
+    const others = items.filter((item) => item.user !== conversation.user && item.type === "chat.text");
     if (others.length > 0 && client.room(room)?.isLive) {
         const { user: speaker, body } = others.at(-1);
         byID("announcer").textContent = others.length > 2 ? `${others.length} new messages` : `${speaker}: ${body?.text ?? ""}`;
@@ -131,59 +136,6 @@ function arrived(items) {
     }
     tellTyping();
     draw();
-}
-
-/** What is shown of everything: entries, then what is acked but not here yet, then what waits, then what failed. */
-function views() {
-    const state = client.room(room);
-    const waiting = state?.outbox ?? [];
-    const about = groupBySeq(waiting);
-    const readers = [...(state?.markers ?? [])].filter(([reader]) => reader !== user).sort(([a], [b]) => (a < b ? -1 : 1));
-    const isAdmin = state?.rights.includes("a") ?? false;
-    const placed = timeline.ordered.map((shown) => {
-        const own = shown.user === user;
-        const seenBy = own ? readers.filter(([, seq]) => seq >= shown.seq).map(([reader]) => reader) : [];
-        const view = {
-            id: shown.id, seq: shown.seq, user: shown.user, at: shown.at, text: shown.text, type: shown.type, own, seenBy,
-            mayChange: own || isAdmin, stage: own ? (seenBy.length > 0 ? "seen" : "stored") : undefined,
-            isDeleted: shown.isDeleted, isEdited: shown.editedBy > 0,
-            reactions: reactionsOf(shown).map(([key, users]) => ({ key, users, mine: users.includes(user) })),
-        };
-        for (const row of about.get(shown.seq) ?? []) change(view, row);
-        return view;
-    });
-    const ids = new Set(placed.map(({ id }) => id));
-    const pending = (row, stage) => ({
-        id: row.id, seq: row.seq ?? 0, user, at: row.at, text: row.body?.text ?? null, type: row.type, own: true, seenBy: [], stage,
-        ...(stage === "failed" && { failure: row.failure, mayRetry: row.state === "failed" }),
-    });
-    const rest = [...acked.values()].map((row) => pending(row, "stored"));
-    const sent = state?.hasState ? state.sentUpTo : 0;
-    for (const row of waiting) {
-        if (!row.about) rest.push(pending(row, row.state === "burning" ? "failed" : row.cseq <= sent ? "sent" : "queued"));
-    }
-    for (const row of state?.failed ?? []) if (!row.about || row.type === "holdfast.edit") rest.push(pending(row, "failed"));
-    return [...placed, ...rest.filter(({ id }) => !ids.has(id))];
-}
-
-function groupBySeq(rows) {
-    const groups = new Map();
-    for (const row of rows) if (row.about) groups.set(row.about.seq, [...(groups.get(row.about.seq) ?? []), row]);
-    return groups;
-}
-
-/** What a message will look like when the hub has taken what waits. */
-function change(view, { type, body }) {
-    view.stage = view.own ? "queued" : undefined;
-    if (type === "holdfast.edit") [view.text, view.isEdited] = [body.text, true];
-    else if (type === "holdfast.delete") view.isDeleted = true;
-    else if (type === "holdfast.react") {
-        const known = view.reactions.find(({ key }) => key === body.key);
-        const users = new Set(known?.users ?? []);
-        body.on ? users.add(user) : users.delete(user);
-        view.reactions = view.reactions.filter(({ key }) => key !== body.key);
-        if (users.size > 0) view.reactions.push({ key: body.key, users: [...users], mine: body.on });
-    }
 }
 
 /** Once per frame, however much comes; a page that nobody sees has no frames. */
@@ -197,11 +149,13 @@ function draw() {
 function drawNow() {
     mustDraw = false;
     const scroll = byID("scroll");
-    const messages = views();
+    if (isAtEnd && !isLoading) conversation.trim();
+    const messages = conversation.views(client.room(room));
     list.draw(messages, Date.now());
     byID("empty").hidden = messages.length > 0 || !client.room(room)?.isLive;
-    byID("earlier").hidden = reachedBeginning || first === Infinity;
-    byID("beginning").hidden = !reachedBeginning || messages.length === 0;
+    const { first, reachesBeginning } = conversation;
+    byID("earlier").hidden = reachesBeginning || first === Infinity;
+    byID("beginning").hidden = !reachesBeginning || messages.length === 0;
     if (isAtEnd) scroll.scrollTop = scroll.scrollHeight;
     byID("newest").hidden = isAtEnd;
     byID("newest-text").textContent = unseen > 0 ? `${unseen} new` : "Newest";
@@ -220,14 +174,14 @@ function tellRead() {
 }
 
 async function loadEarlier() {
-    if (isLoading || reachedBeginning || first === Infinity) return;
+    if (isLoading || conversation.reachesBeginning || conversation.first === Infinity) return;
     isLoading = true;
     const scroll = byID("scroll");
     try {
-        const { items, isFirst } = await client.earlier(room, first, pageSize);
+        const { items, isFirst } = await client.earlier(room, conversation.first, pageSize);
         const [height, top] = [scroll.scrollHeight, scroll.scrollTop];
-        take(items);
-        reachedBeginning ||= isFirst;
+        conversation.take(items);
+        conversation.reachesBeginning ||= isFirst;
         isAtEnd = false;
         drawNow();
         scroll.scrollTop = top + scroll.scrollHeight - height;
@@ -269,6 +223,7 @@ words.addEventListener("keydown", (event) => {
         say();
     } else if (event.key === "Escape" && editing !== 0) endEdit();
     else if (event.key === "ArrowUp" && words.value === "") {
+        const { user, timeline } = conversation;
         const last = timeline.ordered.findLast((shown) => shown.user === user && !shown.isDeleted && shown.text !== null);
         if (last !== undefined) {
             event.preventDefault();
@@ -297,7 +252,10 @@ async function say() {
     try {
         await client.send(room, message);
     } catch (error) {
-        words.value = text + (words.value === "" ? "" : `\n${words.value}`);
+        if (wasEditing !== 0 && editing === 0 && words.value === "") {
+            beginEdit(wasEditing);
+            words.value = text;
+        } else words.value = text + (words.value === "" ? "" : `\n${words.value}`);
         fit();
         complain(error);
     }
@@ -309,7 +267,7 @@ function fit() {
 }
 
 function beginEdit(seq) {
-    const shown = timeline.messages.get(seq);
+    const shown = conversation.timeline.messages.get(seq);
     if (shown === undefined || shown.text === null) return;
     editing = seq;
     words.value = shown.text;
@@ -327,14 +285,15 @@ function endEdit() {
 }
 
 function react(seq, key) {
-    const view = views().find((message) => message.seq === seq);
+    const view = conversation.views(client.room(room)).find((message) => message.seq === seq);
     const on = !view?.reactions?.some((reaction) => reaction.key === key && reaction.mine);
     client.send(room, { type: "holdfast.react", about: { kind: "react", seq }, body: { key, on } }).catch(complain);
 }
 
 function complain(error) {
-    banner(error instanceof OutboxError ? error.message : `Something went wrong: ${error.message}`);
-    setTimeout(tellConnection, 6_000);
+    const text = error instanceof OutboxError ? error.message : `Something went wrong: ${error.message}`;
+    trouble = { text, until: Date.now() + troubleLasts };
+    tellConnection();
 }
 
 // Who is there, and how the connection is.
@@ -376,9 +335,20 @@ function tellConnection() {
     const waiting = (state?.outbox ?? []).filter(({ state }) => state === "queued").length;
     const kept = waiting === 1 ? "1 message waits to be sent." : `${waiting} messages wait to be sent.`;
     write("room-text", isLive ? "" : waiting > 0 ? kept : "");
-    if (state?.phase === "refused") banner(`The hub does not let you into this room. ${state.refusal?.text ?? ""}`);
-    else if (client.state === "refused") banner(`The hub does not let you in: ${client.refusal?.text ?? "it says no more"}`, "Back", leave);
+    tellTrouble(state);
+}
+
+/** What the user has to know of, the most urgent alone. */
+function tellTrouble(state) {
+    const isExpired = client.refusal?.code === 2002;
+    const why = client.refusal?.text ?? "it says no more";
+    const [way, go] = token === "" ? ["Back", leave] : ["Sign in again", askForToken];
+    if (Date.now() < trouble.until) banner(trouble.text);
+    else if (state?.phase === "refused") banner(`The hub does not let you into this room. ${state.refusal?.text ?? ""}`);
+    else if (client.state === "refused" && isExpired) banner("Your token has ended. What you have written is kept.", way, go);
+    else if (client.state === "refused") banner(`The hub does not let you in: ${why}`, way, go);
     else if (client.state === "replaced") banner("This place is used by another page now.", "Use it here", () => client.online());
+    else if (client.tokenEnds - Date.now() < tokenWarning) banner("Your token ends soon.", way, go);
     else banner(storageTrouble);
 }
 
@@ -402,7 +372,7 @@ function tellMembers() {
     write("people-count", `${isKnown ? Math.max(users.length, 1) : 0}`);
     write("people-total", total > users.length ? `${users.length}, ${total} connections` : `${users.length}`);
     byID("members").replaceChildren(...users.map(({ user: name, status, connections }) => {
-        const notes = [name === user && "you", status !== "online" && status, connections > 1 && `${connections} connections`];
+        const notes = [name === conversation.user && "you", status !== "online" && status, connections > 1 && `${connections} connections`];
         return element("li", { "data-user": name, "data-status": status }, avatar(name), element("b", { text: name }),
             element("small", { text: notes.filter(Boolean).join(", ") }));
     }));
@@ -418,7 +388,7 @@ function tellTyping() {
 async function leave() {
     await client.leave(room);
     await client.close();
-    location.hash = "";
+    history.replaceState(null, "", location.pathname);
     location.reload();
 }
 

@@ -1,4 +1,4 @@
-// Names that are drawn by chance.
+// Names that are drawn by chance, and the name in a token.
 
 /** So many random bytes in hexadecimal digits. */
 export function hexadecimal(count) {
@@ -11,4 +11,15 @@ export function messageID(now = Date.now()) {
     const chance = hexadecimal(10);
     const variant = (8 + (parseInt(chance[3], 16) & 3)).toString(16);
     return `${time.slice(0, 8)}-${time.slice(8)}-7${chance.slice(0, 3)}-${variant}${chance.slice(4, 7)}-${chance.slice(7, 19)}`;
+}
+
+/** Who a token is for, as far as it says; the hub alone judges it. */
+export function subjectOf(token) {
+    try {
+        const text = atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/"));
+        const { sub } = JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (letter) => letter.charCodeAt(0))));
+        return typeof sub === "string" ? sub : undefined;
+    } catch {
+        return undefined;
+    }
 }

@@ -76,24 +76,31 @@ export class MessageList {
         this.#hasDrawn = false;
     }
 
-    /** `messages`: {id, user, at, text, own, stage, …}, in the order in which they are shown. */
+    /**
+     * `messages`: {key, id, user, at, text, own, stage, …}, in the order in which they are shown. The key says which element it is; an id
+     * does not, for anybody may choose one that was used before. What is the same object as before says the same as before.
+     */
     draw(messages, now) {
         const shown = new Set();
         let place = this.#list.firstChild;
         let before = null;
-        const put = (key, signature, make) => {
+        const put = (key, content, isFirst, make) => {
             shown.add(key);
             let known = this.#elements.get(key);
-            if (known?.signature !== signature) {
-                const made = make();
-                if (known !== undefined) {
+            if (known?.content !== content || known.isFirst !== isFirst) {
+                const signature = JSON.stringify([content, isFirst]);
+                const isSame = known?.signature === signature;
+                const made = isSame ? known.element : make();
+                if (isSame) {
+                    // Made anew, with nothing new in it.
+                } else if (known !== undefined) {
                     made.classList.toggle("is-open", known.element.classList.contains("is-open"));
                     const focused = known.element.contains(document.activeElement) ? document.activeElement.dataset.order : undefined;
                     if (place === known.element) place = made;
                     known.element.replaceWith(made);
                     if (focused !== undefined) made.querySelector(`[data-order="${focused}"]`)?.focus({ preventScroll: true });
                 } else if (this.#hasDrawn) made.classList.add("is-new");
-                known = { signature, element: made };
+                known = { content, isFirst, signature, element: made };
                 this.#elements.set(key, known);
             }
             if (place === known.element) place = place.nextSibling;
@@ -102,11 +109,11 @@ export class MessageList {
         for (const message of messages) {
             const day = dayOf(message.at, now);
             if (before === null || dayOf(before.at, now) !== day) {
-                put(`day ${new Date(message.at).toDateString()}`, day, () => element("li", { className: "day", text: day }));
+                put(`day ${new Date(message.at).toDateString()}`, day, false, () => element("li", { className: "day", text: day }));
                 before = null;
             }
             const isFirst = before === null || before.user !== message.user || message.at - before.at > togetherFor;
-            put(message.id, JSON.stringify([message, isFirst]), () => this.#message(message, isFirst));
+            put(message.key, message, isFirst, () => this.#message(message, isFirst));
             before = message;
         }
         for (const [key, { element }] of this.#elements) {

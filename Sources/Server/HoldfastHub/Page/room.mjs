@@ -1,5 +1,6 @@
 // What a client knows of one room.
 
+import { most } from "./policy.mjs";
 import { Attendance } from "./presence.mjs";
 
 /** Somebody who typed is forgotten after this. */
@@ -76,7 +77,7 @@ export class Room {
     joins(deadline) {
         [this.isJoining, this.isLive, this.rejoinAt, this.stateDeadline] = [true, false, Infinity, deadline];
         const cursor = this.epoch === "" ? { seq: -this.last } : { epoch: this.epoch, seq: this.seq };
-        const wishes = { limit: 2_000, ...(this.wantsPresence && { presence: true }) };
+        const wishes = { limit: most.missed, ...(this.wantsPresence && { presence: true }) };
         return { room: this.name, ...cursor, ...wishes, next: this.next };
     }
 

@@ -55,12 +55,29 @@ function show(status) {
     write("memory", ...bytes(status.memory));
     write("log", ...bytes(status.log?.bytes));
     write("uptime", duration(status.now - status.started));
+    if (status.busiest) showBusiest(status.busiest);
     if (last !== null) charts.messages.add(status.now, [stored, delivered]);
     charts.connections.add(status.now, [number(status.connections), number(status.rooms)]);
     for (const name of ["commit", "fanout"]) charts[name].add(status.now, [number(status[name]?.p50), number(status[name]?.p99)]);
     last = status;
     link("live", status.healthy === false ? "live, but the log cannot be written" : "live");
     globalThis.status = { last: status, charts };
+}
+
+function showBusiest({ members, pace }) {
+    byID("busiest").hidden = false;
+    for (const [id, rooms, measure] of [["by-members", members, "members"], ["by-pace", pace, "pace"]]) {
+        const most = Math.max(...rooms.map((room) => room[measure]));
+        byID(id).tBodies[0].replaceChildren(...rooms.map((room) => {
+            const row = document.createElement("tr");
+            const name = document.createElement("bdi");
+            name.textContent = name.title = room.room;
+            row.insertCell().append(name);
+            for (const figure of ["members", "pace"]) row.insertCell().textContent = short(room[figure]);
+            row.style.setProperty("--share", `${100 * room[measure] / most}%`);
+            return row;
+        }));
+    }
 }
 
 function link(state, text) {

@@ -119,6 +119,13 @@ export class Store {
         return this.#write(["failed"], (tx) => tx.delete("failed", [room, id]));
     }
 
+    /** Failed messages of another store. */
+    adopt(messages) {
+        return this.#write(["failed"], async (tx) => {
+            for (const message of messages) await tx.put("failed", [message.room, message.id], message);
+        });
+    }
+
     /** How far the own user has read. */
     setRead(room, seq) {
         return this.#write(["rooms"], async (tx) => {

@@ -7,6 +7,10 @@ const places = 32;
 /** For how long a tab that was reloaded waits for the place that it had: its old document still ends. */
 const patience = 3_000;
 const rescueInterval = 5_000;
+/** Places of closed tabs in which nothing was left change only if a tab takes them, and this one may miss that. */
+const idleInterval = 60_000;
+/** For how long what a closed tab left is tried to be sent, before the next place is looked at. */
+const sendingLasts = 20_000;
 
 const nameOf = (user, place) => `holdfast rooms ${user} ${place}`;
 const memory = "holdfast place";
@@ -51,34 +55,59 @@ function locked(name, patience) {
 }
 
 /**
- * Sends what closed tabs left behind, again and again while this one lives. A place that is free twice in a row belongs to nobody who just
- * reloads. `connect` makes a client of a store, not yet started.
+ * Sends what closed tabs left behind, again and again while this one lives, and has what failed of it adopted by this tab. `connect` makes
+ * a client of a store, not yet started; `adopt` takes over failed messages; `isUp`: whether this tab has a connection, without which the
+ * others would get none either.
  */
-export function rescue(user, own, connect) {
+export function rescue(user, own, { connect, adopt, isUp }) {
     if (own.number === null) return;
-    const isFree = new Set();
+    /** When a free place is looked into: at once if it is free twice in a row, for then it belongs to nobody who just reloads. */
+    const due = new Map();
     const look = async () => {
+        if (!isUp()) return;
         const existing = new Set((await indexedDB.databases()).map(({ name }) => name));
         for (let place = 0; place < places; place++) {
             const name = nameOf(user, place);
             if (place === own.number || !existing.has(name)) continue;
             const release = await locked(name, 0);
-            if (release === null) isFree.delete(place);
-            else if (!isFree.has(place)) isFree.add(place), release();
-            else await sendRest(await IndexedBackend.open(name), connect).finally(release);
+            if (release === null) {
+                due.delete(place);
+                continue;
+            }
+            try {
+                const now = Date.now();
+                if (!due.has(place)) due.set(place, now);
+                else if (due.get(place) <= now && await empty(new Store(await IndexedBackend.open(name)), connect, adopt)) {
+                    due.set(place, now + idleInterval);
+                }
+            } finally {
+                release();
+            }
         }
     };
     const again = () => look().catch(() => {}).then(() => setTimeout(again, rescueInterval));
     setTimeout(again, rescueInterval);
 }
 
-async function sendRest(backend, connect) {
-    const store = new Store(backend);
-    const { outbox } = await store.load();
-    if (outbox.length === 0) return store.close();
-    const client = connect(store);
-    await client.start();
-    const deadline = Date.now() + 20_000;
-    while (client.waiting > 0 && Date.now() < deadline && client.state !== "refused") await new Promise((done) => setTimeout(done, 200));
-    await client.close();
+/** Sends what a store holds, and gives away what failed; whether nothing is left. The store is closed in any case. */
+export async function empty(store, connect, adopt) {
+    let client = null;
+    try {
+        const { outbox } = await store.load();
+        if (outbox.length > 0) {
+            client = connect(store);
+            await client.start();
+            const deadline = Date.now() + sendingLasts;
+            const isHopeful = () => client.waiting > 0 && Date.now() < deadline && client.state !== "refused";
+            while (isHopeful()) await new Promise((done) => setTimeout(done, 200));
+            client.offline();
+        }
+        // Adopted first: better there twice for a moment than nowhere.
+        const left = await store.load();
+        if (left.failed.length > 0) await adopt(left.failed);
+        for (const { room, id } of left.failed) await store.discard(room, id);
+        return left.outbox.length === 0;
+    } finally {
+        await (client ?? store).close();
+    }
 }

@@ -26,21 +26,38 @@ export class Timeline {
         this.#order = null;
     }
 
-    /** Entries of any place, each once. */
+    /** Entries of any place, each once. Returns the numbers of the messages that have changed. */
     add(entries) {
+        const changed = new Set();
         for (const entry of entries) {
             if (entry.about === undefined || !entry.type.startsWith("holdfast.")) {
                 if (this.messages.has(entry.seq)) continue;
                 this.messages.set(entry.seq, new Shown(entry));
+                changed.add(entry.seq);
                 this.#order = null;
                 for (const note of this.#notes.get(entry.seq)?.values() ?? []) this.#apply(note);
             } else {
                 const { seq } = entry.about;
                 if (!this.#notes.has(seq)) this.#notes.set(seq, new Map());
                 this.#notes.get(seq).set(entry.seq, entry);
+                changed.add(seq);
                 this.#apply(entry);
             }
         }
+        return changed;
+    }
+
+    /** Forgets the entries below a number, as if they had never been added; returns the messages among them. */
+    trim(first) {
+        const gone = this.ordered.filter(({ seq }) => seq < first);
+        for (const { seq } of gone) this.messages.delete(seq);
+        for (const [about, notes] of this.#notes) {
+            if (about >= first) continue;
+            for (const seq of notes.keys()) if (seq < first) notes.delete(seq);
+            if (notes.size === 0) this.#notes.delete(about);
+        }
+        this.#order = null;
+        return gone;
     }
 
     /** In the room's order. */

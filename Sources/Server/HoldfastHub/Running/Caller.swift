@@ -1,34 +1,54 @@
 import CodecCore
+import Foundation
 import HoldfastServer
 import NIOCore
 import WebSocketCore
 
 /// Where a client comes from, as its upgrade says.
 struct Caller: Sendable {
-    /// Its host; what limits per address count.
+    /// What limits per address count: see ``network(of:)``.
     let address: String
     /// Whether it is on this machine, and nobody has passed its request on.
     let isLocal: Bool
     /// A token that came with the upgrade, for those whose `hello` has none.
     let token: String?
 
-    init(_ request: UpgradeRequest) {
-        address = Caller.host(of: request.remoteAddress)
-        isLocal = Caller.isLoopback(address) && !Caller.isForwarded(request.headers)
+    init(_ request: UpgradeRequest, isBehindProxy: Bool) {
+        let peer = Caller.host(of: request.remoteAddress)
+        address = Caller.network(of: isBehindProxy ? Caller.forwarded(request.headers) ?? peer : peer)
+        isLocal = !isBehindProxy && Caller.isLoopback(peer) && !Caller.isForwarded(request.headers)
         token = Caller.bearer(request.headers["Authorization"]) ?? Caller.parameter("token", of: request.query)
     }
 
-    /// The host of `host:port`; a client of a Unix domain socket is local.
+    /// The host of `host:port`; a client of a Unix domain socket has none.
     static func host(of address: String?) -> String {
-        guard let address, let colon = address.lastIndex(of: ":") else { return "local" }
+        guard let address, let colon = address.lastIndex(of: ":") else { return "" }
         let host = address[..<colon]
         return host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host)
     }
 
     static func isLoopback(_ host: String) -> Bool {
         let host = host.hasPrefix("::ffff:") ? String(host.dropFirst(7)) : host
-        guard host != "::1", host != "local", host != "localhost" else { return true }
+        guard host != "::1", host != "localhost" else { return true }
         return (try? SocketAddress(ipAddress: host, port: 0)) != nil && host.hasPrefix("127.")
+    }
+
+    /// An IPv4 address as it is, and the first 64 bits of one of IPv6: whoever has one of those has them all.
+    static func network(of host: String) -> String {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        guard inet_pton(AF_INET6, String(host.prefix { $0 != "%" }), &bytes) == 1 else { return host }
+        // IPv4 that came over a socket for both (RFC 4291 §2.5.5.2).
+        if bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10...11] == [0xFF, 0xFF] {
+            return bytes.suffix(4).map { String($0) }.joined(separator: ".")
+        }
+        return bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ".") + "/64"
+    }
+
+    /// Whom the nearest proxy speaks for: the last address of `X-Forwarded-For`, perhaps with a port; nil if there is none.
+    static func forwarded(_ headers: HeaderFields) -> String? {
+        guard let last = headers.tokens("X-Forwarded-For").last else { return nil }
+        let hosts = [last, host(of: last), last.hasPrefix("[") ? String(last.dropFirst().dropLast()) : last]
+        return hosts.first { (try? SocketAddress(ipAddress: $0, port: 0)) != nil }
     }
 
     /// Whether a request was sent to a name of this machine.

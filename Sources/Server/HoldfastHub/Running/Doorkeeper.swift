@@ -13,6 +13,11 @@ struct Doorkeeper: Sendable {
         (self.origins, self.isSecure, self.isLocal) = (Set(origins.map { $0.lowercased() }), isSecure, isLocal)
     }
 
+    /// Whether an origin can ever be that of a page: `scheme://host`, perhaps with a port.
+    static func isOrigin(_ text: String) -> Bool {
+        text == "*" || text == "null" || text.wholeMatch(of: /[a-z][a-z0-9+.\-]*:\/\/[^\/?#\s]+/.ignoresCase()) != nil
+    }
+
     func decide(_ request: UpgradeRequest) -> UpgradeDecision {
         guard ["/", "/rooms"].contains(request.path) else { return .refuse(status: 404, "The rooms are at /rooms.\n") }
         guard takes(origin: request.headers["Origin"], host: request.headers["Host"]) else {

@@ -20,15 +20,24 @@ public struct PublishingRefusal: Error, Hashable, Sendable, CustomStringConverti
 }
 
 extension HubCore {
-    /// Publishes under a device that stands for this one publication, so that it is stored once however often this is called.
+    /// Publishes in the name of a user.
+    ///
+    /// - Parameter isNamed: Whether `id` is the caller's name for it, under which it is stored once however often this is called within a
+    ///   day. It then has a device of its own, which is remembered for so long; all others of a user share one.
     func publish(
-        to room: RoomName, from user: UserName, _ content: Publication.Content, id: MessageID, sent: Int64 = HubCalendar.now
+        to room: RoomName, from user: UserName, _ content: Publication.Content, id: MessageID, isNamed: Bool = true,
+        sent: Int64 = HubCalendar.now
     ) async throws -> HubPublication {
-        let publication = Publication(cseq: 1, id: id, sent: sent, content: content)
-        switch try await publish(room, DeviceID(id.bits), user, publication) {
+        let publication = Publication(cseq: isNamed ? 1 : 0, id: id, sent: sent, content: content)
+        switch try await publish(room, isNamed ? DeviceID(id.bits) : ownDevice(of: user), user, publication) {
         case .stored(let epoch, let ack):
             return HubPublication(position: LogPosition(epoch: epoch, seq: ack.seq), at: ack.at, isDuplicate: ack.isDuplicate)
         case .refused(let refusal): throw PublishingRefusal(refusal: refusal)
         }
+    }
+
+    /// A device belongs to one user, so each has one of this hub's; another one in its next life.
+    private func ownDevice(of user: UserName) -> DeviceID {
+        DeviceID(Bits128(high: ownDevices, low: UInt64(truncatingIfNeeded: user.hashValue)))
     }
 }

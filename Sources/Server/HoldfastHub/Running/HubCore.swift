@@ -17,6 +17,8 @@ final class HubCore: @unchecked Sendable {
     let loop: any EventLoop
     let configuration: HubConfiguration
     let gauges = HubGauges()
+    /// What the devices under which this hub publishes begin with.
+    let ownDevices = UInt64.random(in: 0 ... .max)
     let gate: TokenGate
     let desk: LogDesk
     private(set) var machine: HubMachine
@@ -116,7 +118,7 @@ final class HubCore: @unchecked Sendable {
         desk.flush()
         post(at)
         setAlarm()
-        if gauges.connections == 0 { onEmpty.take()?.succeed() }
+        if onEmpty != nil, requests.isEmpty, gauges.connections == 0 { onEmpty.take()?.succeed() }
     }
 
     private func perform(_ effect: HubEffect) {
@@ -184,18 +186,18 @@ final class HubCore: @unchecked Sendable {
         return try await promise.futureResult.get()
     }
 
-    /// Asks the log; on any thread.
-    func ask(_ question: @escaping @Sendable (_ number: Int64) -> LogOrder) async throws -> LogReply {
-        try await loop.flatSubmit { self.desk.ask(question) }.get()
-    }
-
-    /// Asks where the log of a room stands; on any thread.
-    func head(of room: RoomName) async throws -> LogHead { try await loop.flatSubmit { self.desk.open(room) }.get() }
-
     /// What the machine has counted; on any thread.
     func figures() async throws -> HubFigures { try await loop.submit { self.machine.figures }.get() }
 
-    /// Says goodbye to all clients, and waits for them to go, though not for longer than the policy allows.
+    /// The rooms in which most happens; on any thread.
+    ///
+    /// It takes a look at all rooms.
+    func busiest(_ count: Int) async throws -> (byMembers: [RoomFigures], byPace: [RoomFigures]) {
+        try await loop.submit { self.machine.busiest(count, at: self.now) }.get()
+    }
+
+    /// Says goodbye to all clients, and waits for them to go and for what the server itself publishes to be stored, though not for longer
+    /// than the policy allows.
     func stop() async {
         isStoppingBox.withLockedValue { $0 = true }
         let promise = loop.makePromise(of: Void.self)

@@ -100,6 +100,7 @@ final class HubPort: @unchecked Sendable {
                 visitor.say(WireFrame(frame, visitor.encoding), isEphemeral: frame.isEphemeral)
             case .fanOut(let frame, let members):
                 hasFanOut = true
+                let frame = frame.onLoop
                 for id in members where id.port == number {
                     guard let visitor = visitor(id), let wire = frame[visitor.encoding] else { continue }
                     visitor.say(wire, isEphemeral: frame.isEphemeral)

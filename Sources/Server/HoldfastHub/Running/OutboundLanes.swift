@@ -1,8 +1,10 @@
 import DequeModule
 
-/// What waits to be written to one client: entries, acks and answers in one lane, what nobody stores in another.
+/// What waits to be written to one client, in three lanes: entries; acks and answers; what nobody stores.
 ///
-/// Both are bounded. What nobody stores is dropped when there is too much of it, for it is old when it arrives.
+/// What is stored goes in its order, but that an ack does not wait for entries: they are news to it, and it is what frees the client's outbox.
+/// What nobody stores takes turns with the rest, so that it never waits for more than one frame of entries, but never goes before an ack that
+/// can go. All is bounded. What nobody stores is dropped when there is too much of it, for it is old when it arrives.
 struct OutboundLanes {
     /// What is to be done after something was added.
     enum Verdict: Equatable {
@@ -13,57 +15,82 @@ struct OutboundLanes {
         /// Even so there is too much: the client is sent away.
         case tooMuch
     }
+    private enum Lane {
+        case entries, answers, ephemeral
+    }
 
-    private var stored: Deque<WireFrame> = []
+    private var entries: Deque<WireFrame> = []
+    /// Each with the number of entries' frames that came before it.
+    private var answers: Deque<(frame: WireFrame, after: Int)> = []
     private var ephemeral: Deque<WireFrame> = []
+    /// Frames of entries that were added, and taken, in all.
+    private var added = 0
+    private var taken = 0
     private(set) var storedBytes = 0
     private(set) var ephemeralBytes = 0
     private(set) var isCongested = false
-    /// Whether the next comes out of the lane of what nobody stores.
+    /// Whether it is the turn of what nobody stores.
     private var isEphemeralNext = false
     private let limits: HubConfiguration.Lanes
 
     init(limits: HubConfiguration.Lanes) { self.limits = limits }
 
-    var isEmpty: Bool { stored.isEmpty && ephemeral.isEmpty }
+    var isEmpty: Bool { entries.isEmpty && answers.isEmpty && ephemeral.isEmpty }
 
     /// Lets a frame wait.
     mutating func add(_ frame: WireFrame, isEphemeral: Bool) -> Verdict {
         if isEphemeral {
-            guard ephemeralBytes + frame.bytes.count <= limits.ephemeral else { return .dropped }
+            // All rooms of a client that has caught up tell it who is there, at once.
+            let most = frame.role == .members ? limits.stored : limits.ephemeral
+            guard ephemeralBytes + frame.bytes.count <= most else { return drop(frame) }
             ephemeralBytes += frame.bytes.count
             ephemeral.append(frame)
             return .waits
         }
         storedBytes += frame.bytes.count
-        stored.append(frame)
+        if frame.role == .entries {
+            added += 1
+            entries.append(frame)
+        } else {
+            answers.append((frame, after: added))
+        }
         guard storedBytes <= limits.most else { return .tooMuch }
         guard storedBytes > limits.stored, !isCongested else { return .waits }
         isCongested = true
         return .congested
     }
 
+    /// Who is present is no news that another like it makes up for: a client that misses some is told anew when it has caught up.
+    private mutating func drop(_ frame: WireFrame) -> Verdict {
+        guard frame.role == .members, !isCongested else { return .dropped }
+        isCongested = true
+        return .congested
+    }
+
     /// Writes as long as `write` takes; true if a client that was congested no longer is.
-    ///
-    /// The lanes take turns, so that neither waits for the other.
     mutating func drain(_ write: (WireFrame) -> Bool) -> Bool {
-        while let frame = next, write(frame) { removeNext() }
+        while let (lane, frame) = next, write(frame) { removeNext(of: lane) }
         guard isEmpty, isCongested else { return false }
         isCongested = false
         return true
     }
 
-    private var takesEphemeral: Bool { !ephemeral.isEmpty && (isEphemeralNext || stored.isEmpty) }
+    private var next: (Lane, WireFrame)? {
+        let answer = answers.first
+        if let answer, answer.frame.role == .ack { return (.answers, answer.frame) }
+        if isEphemeralNext || (entries.isEmpty && answer == nil), let frame = ephemeral.first { return (.ephemeral, frame) }
+        if let answer, answer.after <= taken { return (.answers, answer.frame) }
+        return entries.first.map { (.entries, $0) }
+    }
 
-    private var next: WireFrame? { takesEphemeral ? ephemeral.first : stored.first }
-
-    private mutating func removeNext() {
-        if takesEphemeral {
-            ephemeralBytes -= ephemeral.removeFirst().bytes.count
-            isEphemeralNext = false
-        } else {
-            storedBytes -= stored.removeFirst().bytes.count
-            isEphemeralNext = true
+    private mutating func removeNext(of lane: Lane) {
+        isEphemeralNext = lane != .ephemeral
+        switch lane {
+        case .ephemeral: ephemeralBytes -= ephemeral.removeFirst().bytes.count
+        case .answers: storedBytes -= answers.removeFirst().frame.bytes.count
+        case .entries:
+            taken += 1
+            storedBytes -= entries.removeFirst().bytes.count
         }
     }
 }

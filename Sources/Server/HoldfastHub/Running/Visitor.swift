@@ -85,13 +85,22 @@ final class Visitor: InlineHandler {
         }
     }
 
-    /// Closes when all that was said is written, or at once.
+    /// Closes when all that was said is written, though not later than ``HubConfiguration/Lanes/farewell`` allows; or at once.
+    ///
+    /// The machine has forgotten the client already: nobody else counts what it holds.
     func close(code: UInt16, reason: String, atOnce: Bool = false) {
         guard farewell == nil else { return }
         farewell = (CloseCode(rawValue: code), reason)
-        if atOnce { lanes = OutboundLanes(limits: port.lanes) }
+        if atOnce { dropLanes() }
         sayFarewell()
+        guard !lanes.isEmpty else { return }
+        port.loop.assumeIsolated().scheduleTask(in: .nanoseconds(port.lanes.farewell.wholeNanoseconds)) { [weak self] in
+            self?.dropLanes()
+            self?.sayFarewell()
+        }
     }
+
+    private func dropLanes() { lanes = OutboundLanes(limits: port.lanes) }
 
     func writable(_ socket: InlineSocket) {
         if lanes.drain({ write($0, socket) }), let id, farewell == nil { port.hear(.drained(id), from: self, cost: 0) }
@@ -100,7 +109,7 @@ final class Visitor: InlineHandler {
 
     func ended(_ result: Result<CloseRecord, TransportError>) {
         socket = nil
-        lanes = OutboundLanes(limits: port.lanes)
+        dropLanes()
         guard let id else { return }
         self.id = nil
         port.remove(self, id)
@@ -108,7 +117,11 @@ final class Visitor: InlineHandler {
     }
 
     private func write(_ frame: WireFrame, _ socket: InlineSocket) -> Bool {
-        guard frame.bytes.withUnsafeBytes({ socket.send(frame.kind, $0.bytes) }) else { return false }
+        let isTaken =
+            if let shared = frame.shared { socket.send(shared) } else {
+                frame.bytes.withUnsafeBytes { socket.send(frame.kind, $0.bytes) }
+            }
+        guard isTaken else { return false }
         port.bytesOut += frame.bytes.count
         return true
     }

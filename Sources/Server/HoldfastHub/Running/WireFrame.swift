@@ -1,21 +1,43 @@
 import RoomCore
 import RoomsWire
 import WebSocketCore
+import WebSocketNIO
 
 /// A frame as it goes to clients of one encoding; many share its bytes.
 struct WireFrame: Sendable {
+    /// What its place among other frames depends on.
+    enum Role: Sendable {
+        case ack, entries, members, other
+    }
+    let role: Role
     let kind: MessageKind
     let bytes: [UInt8]
+    /// The same as the sockets of one event loop share it; nil of what goes to one client.
+    private(set) var shared: SharedMessage?
 
     init(_ frame: HubFrame, _ encoding: RoomsEncoding) {
         (kind, bytes) = (encoding.isText ? .text : .binary, encoding.bytes(of: frame))
+        role =
+            switch frame {
+            case .acks: .ack
+            case .entries: .entries
+            case .members: .members
+            default: .other
+            }
+    }
+
+    /// For many clients of one event loop.
+    var onLoop: WireFrame {
+        var frame = self
+        frame.shared = SharedMessage(kind, bytes)
+        return frame
     }
 }
 
 /// A frame in every encoding that somebody speaks, each made once.
 struct SharedFrame: Sendable {
-    private let json: WireFrame?
-    private let protobuf: WireFrame?
+    private var json: WireFrame?
+    private var protobuf: WireFrame?
     let isEphemeral: Bool
 
     init(_ frame: HubFrame, for encodings: Set<RoomsEncoding>) {
@@ -30,5 +52,12 @@ struct SharedFrame: Sendable {
         case .json: json
         case .protobuf: protobuf
         }
+    }
+
+    /// For the clients of one event loop.
+    var onLoop: SharedFrame {
+        var frame = self
+        (frame.json, frame.protobuf) = (json?.onLoop, protobuf?.onLoop)
+        return frame
     }
 }

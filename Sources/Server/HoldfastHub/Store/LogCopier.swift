@@ -11,8 +11,6 @@ actor LogCopier {
     private let place: LogPlace
     private let hook: StoreHook?
     private var isClosed = false
-    /// Entries that an export holds at a time, and their bytes.
-    private static let page: (entries: Int64, bytes: Int64) = (500, 4 << 20)
 
     init(place: LogPlace, hook: StoreHook?) { (self.place, self.hook) = (place, hook) }
 
@@ -38,26 +36,9 @@ actor LogCopier {
         try place.settle(new, as: path)
     }
 
-    func export(_ name: RoomName, pages: @Sendable (LogHead, [Entry]) throws -> Void) throws {
-        guard !isClosed else { throw RoomLogError.closed }
-        do {
-            let tables = try LogTables(place.connect())
-            try tables.connection.run("BEGIN")
-            guard let row = try tables.room(name) else { throw RoomLogError.noRoom(name.text) }
-            var head = row.head
-            head.reads = try tables.reads(room: row.number)
-            var last = head.base - 1
-            repeat {
-                let entries = try tables.entries(room: row.number, after: last, limit: Self.page.entries, bytes: Self.page.bytes)
-                try pages(head, entries)
-                last = entries.last?.seq ?? head.head
-            } while last < head.head
-        } catch let error as SQLiteFailure { throw error.roomLogError(path: place.file) }
-    }
-
     /// Brings what is in the journal into the file, as far as nobody reads it; the writer does not wait for it.
     func emptyJournal() {
-        guard !isClosed, place.sizes.journal > LogPlace.journal else { return }
+        guard !isClosed else { return }
         // If it fails it is tried again: what is in the journal is as safe there.
         try? place.connect().run("PRAGMA wal_checkpoint(PASSIVE)")
     }

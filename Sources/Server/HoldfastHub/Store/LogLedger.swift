@@ -7,7 +7,8 @@ final class LogLedger {
     let tables: LogTables
     var connection: SQLiteConnection { tables.connection }
     let begin: SQLiteStatement
-    let insertRoom: SQLiteStatement
+    private let insertRoom: SQLiteStatement
+    private let deleteRoom: SQLiteStatement
     private let updateRoom: SQLiteStatement
     private let insertEntry: SQLiteStatement
     private let insertDevice: SQLiteStatement
@@ -24,6 +25,7 @@ final class LogLedger {
         tables = try LogTables(connection)
         begin = try connection.prepare("BEGIN IMMEDIATE")
         insertRoom = try connection.prepare("INSERT INTO rooms (name, epoch, head, base, bytes) VALUES (?, ?, 0, 1, 0)")
+        deleteRoom = try connection.prepare("DELETE FROM rooms WHERE id = ?")
         updateRoom = try connection.prepare("UPDATE rooms SET head = ?, base = ?, bytes = ? WHERE id = ?")
         insertEntry = try connection.prepare("INSERT INTO entries (place, sender, cseq, body) VALUES (?, ?, ?, ?)")
         insertDevice = try connection.prepare("INSERT INTO devices (room, device, high, message, user, at) VALUES (?, ?, ?, ?, ?, ?)")
@@ -31,10 +33,21 @@ final class LogLedger {
         upsertRead = try connection.prepare(
             "INSERT INTO reads (room, user, seq) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = max(seq, excluded.seq)")
         someRooms = try connection.prepare("SELECT id, epoch, head, base, bytes, name FROM rooms WHERE id > ? ORDER BY id LIMIT ?")
-        someDevices = try connection.prepare("SELECT id, at FROM devices WHERE id > ? ORDER BY id LIMIT ?")
+        someDevices = try connection.prepare("SELECT id, at, device = message AND high = 1 FROM devices WHERE id > ? ORDER BY id LIMIT ?")
         first = try connection.prepare("SELECT body FROM entries WHERE place >= ? AND place <= ? ORDER BY place LIMIT ?")
         deleteEntries = try connection.prepare("DELETE FROM entries WHERE place >= ? AND place < ?")
         deleteDevice = try connection.prepare("DELETE FROM devices WHERE id = ?")
+    }
+
+    /// The number of a new room; nil if there are too many.
+    func insert(_ room: RoomName, epoch: UInt64) throws(SQLiteFailure) -> Int64? {
+        insertRoom.bind(1, room.text).bind(2, Int64(bitPattern: epoch))
+        try insertRoom.run()
+        let number = connection.lastRow
+        if number <= LogSchema.greatestRoom { return number }
+        deleteRoom.bind(1, number)
+        try deleteRoom.run()
+        return nil
     }
 
     /// How many bytes it takes.
@@ -87,12 +100,12 @@ extension LogLedger {
         return rooms
     }
 
-    /// Some devices by their numbers, and when they published last.
-    func devices(after number: Int64, limit: Int) throws(SQLiteFailure) -> [(number: Int64, at: Int64)] {
+    /// Some devices by their numbers, when they published last, and whether they stand for one publication and have its name.
+    func devices(after number: Int64, limit: Int) throws(SQLiteFailure) -> [(number: Int64, at: Int64, isName: Bool)] {
         someDevices.bind(1, number).bind(2, Int64(limit))
         defer { someDevices.reset() }
-        var devices: [(Int64, Int64)] = []
-        while try someDevices.step() { devices.append((someDevices.number(0), someDevices.number(1))) }
+        var devices: [(Int64, Int64, Bool)] = []
+        while try someDevices.step() { devices.append((someDevices.number(0), someDevices.number(1), someDevices.number(2) != 0)) }
         return devices
     }
 

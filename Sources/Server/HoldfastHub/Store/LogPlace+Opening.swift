@@ -32,11 +32,13 @@ extension LogPlace {
             throw .corrupt("\(file) is not the log of a hub")
         }
         guard header.version <= Self.version else { throw .newer(Int64(header.version)) }
-        guard header.version == Self.version else { throw .corrupt("\(file) has no version") }
+        guard header.version > 0 else { throw .corrupt("\(file) has no version") }
         do throws(SQLiteFailure) {
             if header.application == Self.copy || drawsNewEpochs { try drawNewEpochs(hook) }
             let connection = try connect()
             try check(connection, upTo: checkedBytes)
+            // The header is read past the journal, so that an upgrade may be there already.
+            if header.version < Self.version { try connection.run(LogSchema.upgrade) }
             return (lock, connection)
         } catch { throw error.roomLogError(path: directory) }
     }

@@ -12,12 +12,12 @@ struct LogPlace: Sendable {
     /// Or that it is a backup, which nobody has opened yet.
     static let copy: UInt32 = 0x4866_5263  // HfRc
     /// The version of its tables, which stands there too.
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
 
-    /// From this size of its journal on somebody beside the writer brings what is in it into the file.
+    /// After so many pages of the writer's somebody beside it brings what is in the journal into the file: 4 MB.
     ///
     /// The writer itself does so only from 32 MB on.
-    static let journal: Int64 = 4 << 20
+    static let journalPages = 1000
 
     /// Opens the file as it should be, for reading and writing.
     func connect() throws(SQLiteFailure) -> SQLiteConnection {
@@ -49,10 +49,23 @@ enum LogSchema {
         CREATE UNIQUE INDEX entries_by_sender ON entries (sender, cseq);
         CREATE TABLE devices (
             id INTEGER PRIMARY KEY AUTOINCREMENT, room INTEGER NOT NULL, device BLOB NOT NULL, high INTEGER NOT NULL,
-            message BLOB NOT NULL, user TEXT NOT NULL, at INTEGER NOT NULL, UNIQUE (room, device)) STRICT;
+            message BLOB NOT NULL, user TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+        \(devicesIndex);
         CREATE TABLE reads (
             room INTEGER NOT NULL, user TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (room, user)) STRICT, WITHOUT ROWID;
         PRAGMA application_id = \(LogPlace.application);
+        PRAGMA user_version = \(LogPlace.version);
+        COMMIT;
+        """
+
+    /// By the device first: a device is asked for in its room, and whose it is in any.
+    private static let devicesIndex = "CREATE UNIQUE INDEX IF NOT EXISTS devices_by_device ON devices (device, room)"
+
+    /// Makes the tables of version 1 those of the present one: there rooms were stored before anything was written in them.
+    static let upgrade = """
+        BEGIN IMMEDIATE;
+        \(devicesIndex);
+        DELETE FROM rooms WHERE head = 0 AND NOT EXISTS (SELECT 1 FROM devices WHERE room = rooms.id);
         PRAGMA user_version = \(LogPlace.version);
         COMMIT;
         """

@@ -35,6 +35,29 @@ actor LogReader {
         return replies
     }
 
+    /// Where the log of a room stands, and the entries that an order asks for.
+    func page(_ order: LogOrder, withReads: Bool = false) throws(RoomLogError) -> (head: LogHead, entries: [Entry]) {
+        guard !isClosed else { throw .closed }
+        let page: (LogHead, [Entry])?
+        do throws(SQLiteFailure) { page = try read(order, withReads: withReads) } catch {
+            tables = nil
+            throw error.roomLogError(path: place.file)
+        }
+        guard let page else { throw .noRoom(order.room.text) }
+        return page
+    }
+
+    private func read(_ order: LogOrder, withReads: Bool) throws(SQLiteFailure) -> (LogHead, [Entry])? {
+        let tables = try openTables()
+        try tables.connection.run("BEGIN")
+        // If it cannot be ended, the next one cannot begin, and another connection is opened.
+        defer { try? tables.connection.run("COMMIT") }
+        guard let row = try tables.room(order.room), case .fetched(_, let entries, _)? = try tables.carryOut(order) else { return nil }
+        var head = row.head
+        if withReads { head.reads = try tables.reads(room: row.number) }
+        return (head, entries)
+    }
+
     private func openTables() throws(SQLiteFailure) -> LogTables {
         if let tables { return tables }
         let connection = try place.connect()

@@ -3,7 +3,8 @@ import RoomsStorage
 
 /// What a log's row says of a room.
 struct RoomRow {
-    let number: Int64
+    /// 0: it is not stored, for nothing was written in it.
+    var number: Int64
     var head: LogHead
     var bytes: Int64
 
@@ -23,6 +24,7 @@ final class LogTables {
     private let room: SQLiteStatement
     private let reads: SQLiteStatement
     private let device: SQLiteStatement
+    private let owner: SQLiteStatement
     private let after: SQLiteStatement
     private let before: SQLiteStatement
     private let numbered: SQLiteStatement
@@ -32,6 +34,7 @@ final class LogTables {
         room = try connection.prepare("SELECT id, epoch, head, base, bytes FROM rooms WHERE name = ?")
         reads = try connection.prepare("SELECT user, seq FROM reads WHERE room = ? ORDER BY user")
         device = try connection.prepare("SELECT id, high, message, user, at FROM devices WHERE room = ? AND device = ?")
+        owner = try connection.prepare("SELECT user, at FROM devices WHERE device = ? LIMIT 1")
         after = try connection.prepare("SELECT place, body FROM entries WHERE place > ? AND place <= ? ORDER BY place LIMIT ?")
         before = try connection.prepare("SELECT place, body FROM entries WHERE place < ? AND place >= ? ORDER BY place DESC LIMIT ?")
         numbered = try connection.prepare("SELECT place, body FROM entries WHERE sender = ? AND cseq = ?")
@@ -67,6 +70,17 @@ final class LogTables {
         }
         let mark = DeviceMark(high: device.number(1), id: MessageID(message), user: user, at: device.number(4))
         return DeviceRow(number: device.number(0), mark: mark)
+    }
+
+    /// Whose a device is, by what it has published in any room; nil if nothing of that is remembered.
+    ///
+    /// Any of its rows will do: nobody else may use it as long as there is one.
+    func owner(of id: DeviceID) throws(SQLiteFailure) -> DeviceMark? {
+        owner.bind(1, StoredEntry.bytes(of: id.bits))
+        defer { owner.reset() }
+        guard try owner.step() else { return nil }
+        guard let user = UserName(owner.text(0)) else { throw .damaged("the owner of a device") }
+        return DeviceMark(high: 0, id: MessageID(Bits128(high: 0, low: 0)), user: user, at: owner.number(1))
     }
 
     /// The entries of a room after a number: one at least if there is one, as many more as fit.
@@ -111,14 +125,14 @@ extension LogTables {
     func carryOut(_ order: LogOrder) throws(SQLiteFailure) -> LogReply? {
         switch order {
         case .recall(let name, let id):
-            guard let row = try room(name) else { return .recalled(name, id, nil) }
-            return .recalled(name, id, try device(id, room: row.number)?.mark)
+            if let row = try room(name), let known = try device(id, room: row.number) { return .recalled(name, id, known.mark) }
+            return .recalled(name, id, try owner(of: id))
         case .fetchAfter(let number, let name, let seq, let limit, let bytes):
-            guard let row = try room(name) else { return .notFetched(number) }
+            guard let row = try room(name) else { return .fetched(number, [], base: 1) }
             return .fetched(
                 number, try entries(room: row.number, after: seq, limit: limit, bytes: bytes), base: row.head.base)
         case .fetchBefore(let number, let name, let seq, let limit, let bytes):
-            guard let row = try room(name) else { return .notFetched(number) }
+            guard let row = try room(name) else { return .fetched(number, [], base: 1) }
             return .fetched(
                 number, try entries(room: row.number, before: seq, limit: limit, bytes: bytes), base: row.head.base)
         case .find(let number, let name, let id, let cseq):

@@ -1,4 +1,3 @@
-import GRDBSQLite
 import RoomCore
 import RoomsStorage
 
@@ -6,6 +5,8 @@ import RoomsStorage
 struct Batch {
     let start: ContinuousClock.Instant
     var isOpen = false
+    /// What kept something from being read.
+    var doubt: SQLiteFailure?
     var records = 0
     var changed: Set<RoomName> = []
 
@@ -22,6 +23,11 @@ struct OpenRoom {
     /// Devices that are known at most.
     static let mostDevices = 1024
 
+    init(row: RoomRow) { self.row = row }
+
+    /// One in which nothing was written yet.
+    init() { row = RoomRow(number: 0, head: LogHead(epoch: .random(in: 1 ... .max), head: 0, base: 1, reads: []), bytes: 0) }
+
     func device(_ id: DeviceID, _ ledger: LogLedger) throws(SQLiteFailure) -> DeviceRow? {
         if let known = devices[id] { return known }
         return try ledger.tables.device(id, room: row.number)
@@ -36,24 +42,13 @@ extension LogWriter {
         batch.isOpen = true
     }
 
-    /// A room, which is made if there is none.
-    func opened(_ name: RoomName, in batch: inout Batch, _ ledger: LogLedger) throws(SQLiteFailure) -> LogHead {
-        if let known = try room(name, ledger) {
-            rooms[name] = known
-        } else {
-            try begin(&batch, ledger)
-            let epoch = UInt64.random(in: 1...UInt64.max)
-            ledger.insertRoom.bind(1, name.text).bind(2, Int64(bitPattern: epoch))
-            try ledger.insertRoom.run()
-            let number = ledger.connection.lastRow
-            guard number <= LogSchema.greatestRoom else { throw SQLiteFailure(code: SQLITE_FULL, message: "too many rooms") }
-            rooms[name] = OpenRoom(
-                row: RoomRow(number: number, head: LogHead(epoch: epoch, head: 0, base: 1, reads: []), bytes: 0))
-        }
-        guard let room = rooms[name] else { throw .damaged("a room that was made is not there") }
+    /// A room; one that is not stored stays so until something is written in it.
+    func opened(_ name: RoomName, _ ledger: LogLedger) throws(SQLiteFailure) -> LogHead {
+        let room = try room(name, ledger) ?? OpenRoom()
         var head = room.row.head
         head.reads = try ledger.tables.reads(room: room.row.number)
         if let waiting = waitingReads[name] { head.reads = merged(head.reads, waiting) }
+        rooms[name] = room
         return head
     }
 
@@ -70,18 +65,29 @@ extension LogWriter {
         return OpenRoom(row: row)
     }
 
-    /// Appends records, unless they do not follow what is there: then nobody knew what the log holds, and nothing is written of them.
+    /// Appends records, unless they do not follow what is there, or what is there cannot be read: then nothing is written of them.
+    ///
+    /// What fails after that fails all that is in the transaction.
     func append(
         _ records: [LogRecord], to name: RoomName, in batch: inout Batch, _ ledger: LogLedger
     ) throws(SQLiteFailure) -> Bool {
         guard var room = try room(name, ledger) else { return false }
         // Out of the dictionary and back: the room changes in place.
         rooms[name] = nil
-        guard try follow(records, room, ledger) else {
+        var follows = false
+        do throws(SQLiteFailure) { follows = try follow(records, room, ledger) } catch { try doubt(error, &batch, ledger) }
+        guard follows else {
             rooms[name] = room
             return false
         }
         try begin(&batch, ledger)
+        if room.row.number == 0 {
+            guard let number = try ledger.insert(name, epoch: room.row.head.epoch) else {
+                rooms[name] = room
+                return false
+            }
+            room.row.number = number
+        }
         for record in records {
             switch record {
             case .entry(let entry):
@@ -162,7 +168,7 @@ extension LogWriter {
         for name in batch.changed { try write(name, ledger) }
         guard waitingReadCount > 0 else { return }
         for (name, users) in waitingReads {
-            guard let room = try room(name, ledger) else { continue }
+            guard let room = try room(name, ledger), room.row.number != 0 else { continue }
             for (user, seq) in users { try ledger.mark(user, upTo: seq, room: room.row.number) }
         }
     }

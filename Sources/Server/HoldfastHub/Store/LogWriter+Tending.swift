@@ -20,6 +20,8 @@ struct RetentionSweep {
     static let entries = 1000
     /// Pages that are given back to the disk in a step.
     static let pages = 256
+    /// For how long it is known that the server itself has published under a name, in milliseconds.
+    static let names: Int64 = 86_400_000
     /// How long to wait between two looks at all, in milliseconds.
     static let pause: Int64 = 60_000
 
@@ -139,7 +141,7 @@ extension LogWriter {
         let bound = now - window - RoomsLimits.future
         let found = try ledger.devices(after: last, limit: RetentionSweep.devices)
         retaining.device = found.count < RetentionSweep.devices ? nil : found.last?.number
-        let silent = found.filter { $0.at < bound }.map(\.number)
+        let silent = found.filter { $0.at < ($0.isName ? now - RetentionSweep.names : bound) }.map(\.number)
         guard !silent.isEmpty else { return 0 }
         try begin(&batch, ledger)
         for number in silent { try ledger.forget(device: number) }

@@ -24,6 +24,8 @@ actor LogWriter {
     var waitingReadCount = 0
     /// What of retention is to be done, and how far the look at all rooms has come.
     var retaining = RetentionSweep()
+    /// The pages that were written when the journal was brought into the file.
+    private var journalled = 0
     let clock = ContinuousClock()
     /// Markers that wait at most.
     static let mostWaitingReads = 4096
@@ -52,6 +54,12 @@ actor LogWriter {
             }
             if waitingReadCount > Self.mostWaitingReads { try begin(&batch, ledger) }
             try commit(batch, ledger)
+            // What could not be read is tried again with another connection.
+            if let doubt = batch.doubt {
+                self.ledger = nil
+                // Damage is one room's matter, anything else the disk's.
+                if doubt.code & 0xFF != SQLITE_CORRUPT { note(doubt) }
+            }
         } catch {
             fail(error)
             // What was read on the way may have been of what is not there: all is refused, and is asked for again.
@@ -62,11 +70,12 @@ actor LogWriter {
 
     private func carryOut(_ order: LogOrder, in batch: inout Batch, _ ledger: LogLedger) throws(SQLiteFailure) -> LogReply? {
         switch order {
-        case .open(let name): return .opened(name, try opened(name, in: &batch, ledger))
         case .append(let name, let number, let records):
             return try append(records, to: name, in: &batch, ledger) ? .appended(name, batch: number) : .notAppended(name, batch: number)
         case .mark(let name, let user, let seq):
             let known = waitingReads[name]?[user]
+            // The disk takes nothing: who has read it will say so again.
+            guard known != nil || waitingReadCount < Self.mostWaitingReads * 4 else { return nil }
             waitingReads[name, default: [:]][user] = max(known ?? 0, seq)
             if known == nil { waitingReadCount += 1 }
             return nil
@@ -75,11 +84,31 @@ actor LogWriter {
             if batch.changed.remove(name) != nil { try write(name, ledger) }
             rooms[name] = nil
             return nil
+        case .open, .recall, .fetchAfter, .fetchBefore, .find:
+            // What cannot be read of one room is no matter of the others.
+            do throws(SQLiteFailure) { return try read(order, ledger) } catch {
+                try doubt(error, &batch, ledger)
+                return order.negativeReply
+            }
+        }
+    }
+
+    /// Notes that something could not be read; throws if that has ended the transaction, for then nothing may be written after it.
+    ///
+    /// Source: SQLite, "Test For Auto-Commit Mode".
+    func doubt(_ error: SQLiteFailure, _ batch: inout Batch, _ ledger: LogLedger) throws(SQLiteFailure) {
+        if batch.isOpen, ledger.connection.isIdle { throw error }
+        batch.doubt = error
+    }
+
+    private func read(_ order: LogOrder, _ ledger: LogLedger) throws(SQLiteFailure) -> LogReply? {
+        switch order {
+        case .open(let name): return .opened(name, try opened(name, ledger))
         case .recall(let name, let id):
             // A transaction's devices reach their table at its end.
-            guard let room = try room(name, ledger) else { return .recalled(name, id, nil) }
-            return .recalled(name, id, try room.device(id, ledger)?.mark)
-        case .fetchAfter, .fetchBefore, .find:
+            if let known = try room(name, ledger)?.device(id, ledger) { return .recalled(name, id, known.mark) }
+            return .recalled(name, id, try ledger.tables.owner(of: id))
+        case .fetchAfter, .fetchBefore, .find, .append, .mark, .release:
             // The row of the room, too, is written at the transaction's end.
             return try ledger.tables.carryOut(order)
         }
@@ -88,6 +117,7 @@ actor LogWriter {
     /// Writes what a batch has changed but for its entries, and waits for the disk.
     func commit(_ batch: Batch, _ ledger: LogLedger) throws(SQLiteFailure) {
         guard batch.isOpen else { return }
+        guard !ledger.connection.isIdle else { throw SQLiteFailure(code: SQLITE_ABORT, message: "the transaction has ended by itself") }
         try finish(batch, ledger)
         hook?(.hubAppendsUncommitted)
         try ledger.connection.run("COMMIT")
@@ -104,8 +134,11 @@ actor LogWriter {
     /// Rolls back, and knows nothing of what was in the transaction any more.
     func fail(_ error: SQLiteFailure) {
         figures.failures += 1
-        rooms.removeAll()
+        // Of a room that is not stored there is nothing else to know.
+        rooms = rooms.filter { $0.value.row.number == 0 }
         note(error)
+        // Markers of a room whose row is damaged would fail every commit to come; who has read says so again.
+        if error.code & 0xFF == SQLITE_CORRUPT { (waitingReads, waitingReadCount) = ([:], 0) }
         guard let ledger else { return }
         if !ledger.connection.isIdle { try? ledger.connection.run("ROLLBACK") }
         // A full disk leaves the connection as good as it was. After anything else nobody knows: another one is opened.
@@ -125,6 +158,16 @@ actor LogWriter {
 
     private func negative(_ orders: [(Int, LogOrder)]) -> [(Int, LogReply)] {
         orders.compactMap { index, order in order.negativeReply.map { (index, $0) } }
+    }
+
+    /// Whether the journal has got long since this last said so.
+    func hasFilledJournal() -> Bool {
+        guard let pages = ledger?.connection.pagesWritten else { return false }
+        // Another connection counts anew.
+        if pages < journalled { journalled = 0 }
+        guard pages - journalled >= LogPlace.journalPages else { return false }
+        journalled = pages
+        return true
     }
 
     var presentFigures: LogFigures {

@@ -48,7 +48,7 @@ package final class SQLiteRoomLog: RoomLog {
     }
 
     package func tend(now: Int64) async -> LogCare {
-        await copier.emptyJournal()
+        if await writer.hasFilledJournal() { await copier.emptyJournal() }
         return await writer.tend(now: now)
     }
 
@@ -65,13 +65,22 @@ package final class SQLiteRoomLog: RoomLog {
     /// - Throws: A ``RoomLogError``.
     package func backup(to path: String) async throws(RoomLogError) { try await copier.backup(to: path) }
 
-    /// Reads a room as it is now, in order, a page at a time, while it is used.
+    /// The last entries of a room below a number, in order, and where its log stands.
     ///
-    /// - Returns: Where its log stands, with the read markers.
-    /// - Throws: A ``RoomLogError``, or what the reader of pages throws.
-    package func export(_ room: RoomName, pages: @Sendable (LogHead, [Entry]) throws -> Void) async throws {
-        try await copier.export(room, pages: pages)
+    /// - Parameters:
+    ///   - limit: So many at most.
+    ///   - bytes: As many of them as so many bytes hold, at least one.
+    /// - Throws: A ``RoomLogError``: ``RoomLogError/noRoom(_:)`` if nobody has written in it.
+    package func history(
+        _ room: RoomName, before seq: Int64, limit: Int64, bytes: Int64
+    ) async throws(RoomLogError) -> (head: LogHead, entries: [Entry]) {
+        try await reader.page(.fetchBefore(0, room, seq: seq, limit: limit, bytes: bytes))
     }
+
+    /// Reads a whole room as it is now, beside whoever uses it.
+    ///
+    /// - Throws: A ``RoomLogError``: ``RoomLogError/noRoom(_:)`` if nobody has written in it.
+    package func pages(of room: RoomName) async throws(RoomLogError) -> RoomPages { try await RoomPages(room, reader) }
 
     /// Writes what could wait, and lets go of the directory; what comes after is refused.
     package func close() async {

@@ -136,6 +136,12 @@ final class SQLiteStatement {
 extension SQLiteConnection {
     /// The row that was inserted last.
     var lastRow: Int64 { sqlite3_last_insert_rowid(handle) }
+    /// How many pages it has written since it was opened: into the journal.
+    var pagesWritten: Int {
+        var (count, most): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &count, &most, 0)
+        return Int(count)
+    }
     /// How many rows the last statement changed.
     var changes: Int { Int(sqlite3_changes(handle)) }
 }

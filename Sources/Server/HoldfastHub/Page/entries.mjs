@@ -1,0 +1,94 @@
+// The contiguous copy of a room: what follows the cursor is written with it in one transaction, and nothing else is.
+
+export class Entries {
+    #desk;
+
+    constructor(desk) {
+        this.#desk = desk;
+    }
+
+    /** The answer to a join: what was missed, or a snapshot in place of all that there was. */
+    async takeState(room, state) {
+        const { link, joining, store } = this.#desk;
+        const { epoch, from = 1, to, head = 0, items = [], snapshot = false, more = false, high = 0, highId, rights, reads = [] } = state;
+        if (!room.isJoining) return;
+        room.isJoining = false;
+        const isNonsense = typeof epoch !== "string" || !Array.isArray(items) || items.some((item, index) => item.seq !== from + index);
+        if (isNonsense) return link.lost();
+        const mayRead = (rights ?? "").includes("r");
+        const isReplaced = mayRead && (snapshot || room.epoch !== epoch);
+        const fresh = !mayRead ? [] : isReplaced ? items : items.filter((item) => item.seq > room.seq);
+        if (!isReplaced && fresh.length > 0 && fresh[0].seq !== room.seq + 1) return link.lost();
+        const { connection } = link;
+        const { proved, isForeign } = room.proves(this.#desk.device, fresh);
+        if (!mayRead) {
+            // Its items say nothing about the log.
+        } else if (isReplaced) {
+            const seq = items.at(-1)?.seq ?? to ?? from - 1;
+            await store.replace(room.name, epoch, seq, items, proved);
+            room.replaced(epoch, seq, items);
+        } else if (fresh.length > 0) {
+            await store.append(room.name, epoch, fresh, proved);
+            room.appended(fresh);
+        }
+        this.#tell(room, isReplaced ? "replaced" : "entries", fresh, proved);
+        if (connection !== link.connection) return;
+        joining.succeeded();
+        [room.hasState, room.head, room.rights] = [true, head, rights ?? ""];
+        for (const { user, seq } of reads) room.reads(user, seq);
+        this.#desk.tell("reads", { room: room.name });
+        if (more) {
+            room.phase = "catchingUp";
+            joining.goOn(room);
+        } else this.#live(room);
+        this.#desk.tell("room", { room: room.name });
+        room.noteHigh(high);
+        return this.#desk.outbox.resumed(room, isForeign || room.isDoubtful(high, highId));
+    }
+
+    #live(room) {
+        room.isLive = true;
+        room.phase = "live";
+        this.#desk.people.joined(room);
+        this.#desk.joining.ended(room);
+    }
+
+    /** Live entries: each follows the cursor, or nothing of the rest is taken. */
+    async takeEntries(room, { epoch, items = [] }) {
+        const { link, joining, store, outbox, renewal } = this.#desk;
+        if (!room.isLive) return;
+        if (epoch !== room.epoch) return joining.again(room);
+        const fresh = [];
+        let isBroken = false;
+        for (const item of items) {
+            if (!Number.isSafeInteger(item?.seq)) return link.lost();
+            if (item.seq <= room.seq + fresh.length) continue;
+            if (item.seq !== room.seq + fresh.length + 1) {
+                isBroken = true;
+                break;
+            }
+            fresh.push(item);
+        }
+        if (fresh.length > 0) {
+            const { proved, isForeign } = room.proves(this.#desk.device, fresh);
+            await store.append(room.name, epoch, fresh, proved);
+            room.appended(fresh);
+            this.#tell(room, "entries", fresh, proved);
+            if (isForeign) return renewal.begin();
+            if (proved.length > 0) outbox.progress(room);
+        }
+        if (isBroken) joining.again(room);
+    }
+
+    /** What of the outbox is proved by entries has left it with them. */
+    #tell(room, type, items, proved) {
+        const isStored = new Set(proved);
+        for (const row of room.outbox) {
+            const item = isStored.has(row.cseq) ? items.find(({ cseq, id }) => cseq === row.cseq && id === row.id) : undefined;
+            if (item !== undefined) this.#desk.tell("stored", { room: room.name, id: row.id, seq: item.seq });
+        }
+        room.outbox = room.outbox.filter((row) => !isStored.has(row.cseq));
+        if (items.length > 0 || type === "replaced") this.#desk.tell(type, { room: room.name, items });
+        if (isStored.size > 0) this.#desk.tell("outbox", { room: room.name });
+    }
+}
