@@ -8,7 +8,8 @@ import WebSocketRuntime
 
 /// Gives the token that says who we are; asked for every connection, and ahead of the token's end.
 ///
-/// It may throw `CredentialUnavailable` to say that asking again cannot help.
+/// It may throw `CredentialUnavailable` to say that asking again cannot help. One that takes longer than ``RoomsOptions/tokenPatience`` is
+/// cancelled, and its token is not used.
 public typealias TokenProvider = @Sendable () async throws -> String
 
 /// Rooms in which a message arrives once: with an outbox and a history on disk, over a socket that survives.
@@ -124,6 +125,8 @@ public final class Rooms: Sendable {
     public func storedRooms() async throws(RoomsError) -> [StoredRoomSummary] { try await desk.reading { try await desk.store.rooms() } }
 
     /// Sends a failed message after all.
+    ///
+    /// ``Receipt/retry()`` does the same. It waits as ``DeliveryStage/submitted`` until it is in the outbox anew.
     ///
     /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox of a joined room, or has not failed.
     public func retry(_ message: MessageID) throws(RoomsError) { try desk.retry(message) }

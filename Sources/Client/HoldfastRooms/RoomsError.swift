@@ -23,7 +23,10 @@ public enum RoomsError: Error, Sendable, CustomStringConvertible {
     case timedOut(String)
     /// The task was cancelled while it waited.
     case cancelled
-    /// The rooms were closed. What is in the outbox is sent when rooms are opened on the same store again.
+    /// The rooms were closed.
+    ///
+    /// What is in the outbox is sent when rooms are opened on the same store again; a message that did not get there fails with
+    /// ``notQueued(_:)``.
     case closed
     /// The room was left.
     case left
@@ -71,6 +74,7 @@ extension OutboxRefusal {
         case .tooLong: "its payload or type is too long, or its type is empty"
         case .notJoined: "the room has not been joined"
         case .store(let isFull): isFull ? "the disk is full" : "the store cannot write"
+        case .closed: "the rooms are closed"
         }
     }
 }

@@ -1,9 +1,19 @@
 public import RoomCore
 
+/// What tells a message from all others of a chat.
+public enum ChatMessageID: Hashable, Sendable {
+    /// One of this device, by its name: the same before and after it is stored.
+    case own(MessageID)
+    /// Any other, by its place in the room's order: a name is chosen by who publishes, who may choose one that he has read.
+    case stored(Int64)
+}
+
 /// A message as a chat shows it.
 public struct ChatMessage: Identifiable, Hashable, Sendable {
-    /// Its name; the same before and after it is stored.
-    public var id: MessageID
+    /// What tells it from all others.
+    public internal(set) var id: ChatMessageID
+    /// The name that its author gave it.
+    public var messageID: MessageID
     /// Its place in the room's order; nil: it is not known to be stored.
     public var seq: Int64?
     /// Who wrote it; nil: we, before the hub has said who that is.
@@ -18,14 +28,25 @@ public struct ChatMessage: Identifiable, Hashable, Sendable {
     public var isEdited = false
     /// Whether it was deleted; its place remains.
     public var isDeleted = false
+    /// Whether it is an own text that is stored, so that it can be changed.
+    public var isEditable = false
     /// What people think of it, the first key first.
     public var reactions: [ChatReaction] = []
     /// What has become of it; nil of what others wrote.
     public var delivery: ChatDelivery?
 
     /// A message.
+    ///
+    /// - Parameters:
+    ///   - id: The name that its author gave it.
+    ///   - seq: Its place in the room's order; nil: it waits on this device.
+    ///   - user: Who wrote it.
+    ///   - isOwn: Whether the own user wrote it.
+    ///   - text: What it says.
+    ///   - at: When, in milliseconds since 1970 UTC.
     public init(id: MessageID, seq: Int64?, user: UserName?, isOwn: Bool, text: String, at: Int64) {
-        (self.id, self.seq, self.user, self.isOwn, self.text, self.at) = (id, seq, user, isOwn, text, at)
+        (messageID, self.seq, self.user, self.isOwn, self.text, self.at) = (id, seq, user, isOwn, text, at)
+        self.id = seq.map { .stored($0) } ?? .own(id)
     }
 }
 

@@ -8,10 +8,14 @@ public import RoomCore
 /// var body: some View { ChatView(chat) }
 /// ```
 ///
-/// It changes on the main actor, shows what is stored without a connection, and keeps the room alive as long as it lives itself.
+/// It changes on the main actor, shows what is stored without a connection, and keeps the room alive as long as it lives itself. Of long
+/// chats it keeps the last 2000 messages, and beside them as many as were loaded with ``loadEarlier()``; older ones are let go of when
+/// others come, and can be loaded again.
 @MainActor @Observable public final class ChatModel: ChatPresenting {
     /// Messages that are shown at first; older ones are loaded when they are asked for.
     private static let window: Int64 = 200
+    /// Stored messages that are kept, but for those that were loaded on purpose.
+    private static let limit = 2000
 
     /// The room's name.
     public let title: String
@@ -39,9 +43,12 @@ public import RoomCore
     }
 
     @ObservationIgnored private let room: Room
-    @ObservationIgnored private var timeline = Timeline()
-    /// The first number that is loaded; older ones are in the store or on the hub.
+    @ObservationIgnored private var transcript = ChatTranscript()
+    /// How many stored messages are kept.
+    @ObservationIgnored private var kept = ChatModel.limit
+    /// The first number that is loaded, once something is; older ones are in the store or on the hub.
     @ObservationIgnored private var oldest: Int64 = 1
+    @ObservationIgnored private var hasBegun = false
     @ObservationIgnored private var reachedBeginning = false
     @ObservationIgnored private var state = RoomsState.connecting
     @ObservationIgnored private var isRefreshDue = false
@@ -78,18 +85,31 @@ public import RoomCore
 
     private func take(_ update: RoomUpdate) {
         switch update {
-        case .entry(let entry): timeline.apply(entry)
+        case .entry(let entry):
+            if !hasBegun { (oldest, hasBegun) = (entry.seq, true) }
+            transcript.take(entry)
+            // A quarter more than is kept, so that not each entry moves all others.
+            if transcript.count > kept + kept / 4 { letGo() }
         case .replaced:
-            timeline = Timeline()
-            (oldest, reachedBeginning) = (room.status.first, false)
+            transcript = ChatTranscript(room.status, device: room.rooms.device)
+            (oldest, hasBegun, reachedBeginning, kept) = (room.status.first, false, false, Self.limit)
         }
         refreshSoon()
+    }
+
+    private func letGo() {
+        transcript.keep(kept)
+        (oldest, reachedBeginning) = (transcript.first ?? oldest, false)
     }
 
     private func show(_ status: RoomStatus) {
         let old = self.status
         guard old != status else { return }
         self.status = status
+        if !hasBegun, oldest < status.first {
+            oldest = status.first
+            refreshSoon()
+        }
         let people = status.members.map(\.user)
         if self.people != people { self.people = people }
         if typing != status.typing { typing = status.typing }
@@ -125,34 +145,33 @@ public import RoomCore
 
     private func refresh() {
         isRefreshDue = false
-        let user = status.user
-        let reads = status.reads.filter { $0.key != user }.values.sorted()
-        let stored = timeline.map { message -> ChatMessage in
-            var shown = ChatMessage(message, user: user, device: room.rooms.device)
-            if shown.isOwn {
-                let readers = reads.count - (reads.firstIndex { $0 >= message.original.seq } ?? reads.count)
-                shown.delivery = readers > 0 ? .seen(readers) : .stored
-            }
-            return shown
-        }
-        let ids = Set(stored.map(\.id))
-        let waiting = status.outbox.filter { !ids.contains($0.id) }.compactMap { ChatMessage($0, user: user) }
-        let messages = stored + waiting
+        // Not what was shown last: that may be of the log before.
+        transcript.show(room.status, device: room.rooms.device)
+        let messages = transcript.messages
         if self.messages != messages { self.messages = messages }
-        let unread = stored.count { !$0.isOwn && !$0.isDeleted && $0.seq ?? 0 > status.read }
-        if self.unread != unread { self.unread = unread }
+        if unread != transcript.unread { unread = transcript.unread }
         let hasEarlier = oldest > 1 && !reachedBeginning
         if self.hasEarlier != hasEarlier { self.hasEarlier = hasEarlier }
     }
 
     // MARK: - What the user does
 
-    /// Sends what was written; it is in ``messages`` at once.
+    /// Sends what was written; it is in ``messages`` at once, and the draft again if it was not taken.
     public func send() async {
         let text = draft
         guard text.contains(where: { !$0.isWhitespace }) else { return }
         draft = ""
-        await attempt { _ = try await room.send(ChatText(text)) }
+        do throws(RoomsError) {
+            try await room.send(ChatText(text))
+        } catch {
+            problem = "\(error)"
+            show(room.status)
+            switch error {
+            // It may be in the outbox.
+            case .cancelled, .timedOut: break
+            default: if draft.isEmpty { draft = text }
+            }
+        }
     }
 
     /// Loads older messages.
@@ -164,7 +183,8 @@ public import RoomCore
             let before = oldest
             let page = try await room.earlier(than: before)
             guard oldest == before else { return }  // It was replaced meanwhile.
-            timeline.apply(page.entries)
+            transcript.take(earlier: page.entries)
+            (kept, hasBegun) = (max(kept, transcript.count), true)
             oldest = page.entries.first?.seq ?? oldest
             reachedBeginning = page.reachedBeginning || page.entries.isEmpty
             refresh()
@@ -176,12 +196,12 @@ public import RoomCore
 
     /// Sends a failed message after all.
     public func retry(_ message: ChatMessage) {
-        do { try room.rooms.retry(message.id) } catch { problem = "\(error)" }
+        do { try room.rooms.retry(message.messageID) } catch { problem = "\(error)" }
     }
 
     /// Gives up a message that is not stored.
     public func discard(_ message: ChatMessage) {
-        do { try room.rooms.discard(message.id) } catch { problem = "\(error)" }
+        do { try room.rooms.discard(message.messageID) } catch { problem = "\(error)" }
     }
 
     /// Changes what a message says.
@@ -205,43 +225,5 @@ public import RoomCore
 
     private func attempt(_ body: () async throws -> Void) async {
         do { try await body() } catch { problem = "\(error)" }
-    }
-}
-
-extension ChatMessage {
-    /// A message that waits; nil if there is nothing of it to see.
-    fileprivate init?(_ waiting: PendingMessage, user: UserName?) {
-        let isRemark = waiting.content.type.hasPrefix("holdfast.")
-        let delivery: ChatDelivery
-        switch waiting.stage {
-        case .submitted, .queued: delivery = .queued
-        case .sent: delivery = .sent
-        case .stored, .seen: delivery = .stored
-        case .failed(let failure): delivery = .failed(failure.text)
-        case .discarded: return nil
-        }
-        // An edit or a reaction shows where it is made, once it is stored; one that failed has to be retried or discarded somewhere.
-        if isRemark, case .failed = delivery {} else if isRemark { return nil }
-        let content = waiting.content
-        let text = isRemark ? String(content.type.dropFirst("holdfast.".count)) : Self.text(content.type, content.payload)
-        self.init(id: waiting.id, seq: nil, user: user, isOwn: true, text: text, at: waiting.sent)
-        self.delivery = delivery
-    }
-
-    /// A message that is stored, with what was said about it.
-    fileprivate init(_ message: Timeline.Message, user: UserName?, device: DeviceID?) {
-        let original = message.original
-        self.init(
-            id: original.id, seq: original.seq, user: original.user, isOwn: original.user == user || original.device == device,
-            text: message.isDeleted ? "" : Self.text(original.type, message.payload), at: original.sent)
-        (isEdited, isDeleted) = (message.isEdited, message.isDeleted)
-        reactions = message.reactions.map { reaction in
-            ChatReaction(key: reaction.key, users: reaction.users, isOwn: user.map(reaction.users.contains) ?? false)
-        }
-    }
-
-    private static func text(_ type: String, _ payload: Payload) -> String {
-        if type == ChatText.typeName, let text = try? payload.decode(ChatText.self) { return text.text }
-        return "(\(type))"
     }
 }

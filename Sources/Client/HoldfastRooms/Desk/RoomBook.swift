@@ -35,6 +35,8 @@ struct RoomBook {
     var readers: [UInt64: Reading] = [:]
     var signals: [UInt64: AsyncStream<ReceivedSignal>.Continuation] = [:]
     var pages: [Int64: PageOutcome?] = [:]
+    /// Failed messages that are being queued anew, and why they failed.
+    private(set) var retried: [MessageID: OutboxFailure] = [:]
     private var receipts: [MessageID: WeakReceipt] = [:]
     private var pruneAt = 64
 
@@ -56,8 +58,16 @@ struct RoomBook {
 
     // MARK: - The outbox
 
+    /// A failed message is to be sent after all.
+    mutating func retry(_ id: MessageID) {
+        guard let place = status.outbox.firstIndex(where: { $0.id == id }), let failure = status.outbox[place].stage.failure else { return }
+        status.outbox[place].stage = .submitted
+        retried[id] = failure
+    }
+
     /// Puts down what has become of a message; what is stored stays until its entry is here, so that no screen misses it in between.
     mutating func note(_ id: MessageID, _ stage: DeliveryStage) {
+        retried[id] = nil
         guard let place = status.outbox.firstIndex(where: { $0.id == id }) else { return }
         switch stage {
         case .stored(let position) where position.epoch == status.cursor.epoch && position.seq > status.cursor.seq:
@@ -69,7 +79,7 @@ struct RoomBook {
 
     /// Takes what the store holds; what was submitted meanwhile comes after it.
     mutating func load(_ stored: StoredRoom) {
-        (isLoaded, isFilling) = (true, false)
+        (isLoaded, isFilling, retried) = (true, false, [:])
         if stored.cursor.epoch != status.cursor.epoch || stored.cursor.seq < status.cursor.seq { generation += 1 }
         (status.cursor, status.first, status.read) = (stored.cursor, stored.first, max(stored.read, status.read))
         let known = Dictionary(status.outbox.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

@@ -46,14 +46,30 @@ extension RoomsDesk {
         var generator = SystemRandomNumberGenerator()
         let sent = calendar()
         let id = id ?? MessageID(at: sent, using: &generator)
-        let receipt = Receipt(id: id, room: room, stage: .submitted, desk: self)
+        let made = Receipt(id: id, room: room, stage: .submitted, desk: self)
+        var receipt = made
         change { state, now in
-            if let ending = state.ending, state.isOver { return receipt.end(ending) }
-            state.books[room]?.add(receipt)
+            // Submitted again it is the same message, also while its entry is still to come.
+            if let waiting = state.books[room]?.status.outbox.first(where: { $0.id == id }) {
+                if let known = state.books[room]?.receipt(id) { return receipt = known }
+                made.note(waiting.stage)
+                if state.isOver { made.end(state.ending ?? .closed) }
+                return state.books[room]?.add(made) ?? ()
+            }
+            if let ending = state.ending, state.isOver {
+                if case .closed = ending { return made.end(.notQueued(.closed)) }
+                return made.end(ending)
+            }
+            state.books[room]?.add(made)
             state.books[room]?.status.outbox.append(PendingMessage(id: id, sent: sent, content: content, stage: .submitted))
             wake(room, &state)
             Self.tell(.submit(room, id, sent: sent, content), &state, now)
         }
+        return try await written(receipt)
+    }
+
+    /// Waits until a message is in the outbox, on disk.
+    private func written(_ receipt: Receipt) async throws(RoomsError) -> Receipt {
         try await wait(for: "writing the message", on: receipt.changes, within: options.storePatience) { () throws(RoomsError) -> Void? in
             if receipt.stage != .submitted { return () }
             if let ending = receipt.ending { throw ending }
@@ -69,25 +85,40 @@ extension RoomsDesk {
             if let receipt = state.books[room]?.receipt(id) { return receipt }
             guard let message = state.books[room]?.status.outbox.first(where: { $0.id == id }) else { return nil }
             made.note(message.stage)
+            if state.isOver { made.end(state.ending ?? .closed) }
             state.books[room]?.add(made)
             return made
         }
     }
 
+    /// Sends a failed message after all; whoever waits for it waits from here on for what becomes of that.
     func retry(_ id: MessageID) throws(RoomsError) {
-        guard let room = roomOf(id, where: { if case .failed = $0 { true } else { false } }) else { throw .unknownMessage(id) }
-        tell(.retry(room, id))
+        var isKnown = false
+        change { state, now in
+            guard !state.isOver, let room = Self.room(of: id, state, where: { $0.failure != nil }) else { return }
+            isKnown = true
+            state.books[room]?.retry(id)
+            if let receipt = state.books[room]?.receipt(id) {
+                receipt.note(.submitted)
+                state.receipts.append(receipt)
+                state.woken.append(receipt.changes)
+            }
+            wake(room, &state)
+            Self.tell(.retry(room, id), &state, now)
+        }
+        if let ending { throw ending }
+        if !isKnown { throw .unknownMessage(id) }
     }
 
     func discard(_ id: MessageID) throws(RoomsError) {
-        guard let room = roomOf(id, where: { $0.position == nil }) else { throw .unknownMessage(id) }
+        if let ending { throw ending }
+        let room = state.withLockedValue { state in Self.room(of: id, state, where: { $0.position == nil }) }
+        guard let room else { throw .unknownMessage(id) }
         tell(.discard(room, id))
     }
 
-    private func roomOf(_ id: MessageID, where fits: (DeliveryStage) -> Bool) -> RoomName? {
-        state.withLockedValue { state in
-            state.books.first { $0.value.status.outbox.contains { $0.id == id && fits($0.stage) } }?.key
-        }
+    private static func room(of id: MessageID, _ state: State, where fits: (DeliveryStage) -> Bool) -> RoomName? {
+        state.books.first { $0.value.status.outbox.contains { $0.id == id && fits($0.stage) } }?.key
     }
 
     // MARK: - Older entries
@@ -123,11 +154,11 @@ extension RoomsDesk {
 
     /// How many messages of others are stored after the own read marker.
     func unread(_ room: RoomName) async throws(RoomsError) -> Int {
-        let (status, user) = state.withLockedValue { ($0.books[room]?.status ?? RoomStatus(), $0.user) }
+        let (status, user, device) = state.withLockedValue { ($0.books[room]?.status ?? RoomStatus(), $0.user, $0.device) }
         var (count, before) = (0, Int64?.none)
         while true {
             let page = try await reading { try await store.entries(room, before: before, limit: 200) }
-            count += page.count { $0.seq > status.read && $0.countsAsUnread(for: user) }
+            count += page.count { $0.seq > status.read && $0.countsAsUnread(for: user, device) }
             guard let first = page.first, first.seq > status.read + 1 else { return count }
             before = first.seq
         }

@@ -31,7 +31,10 @@ extension RoomsDesk {
 
     /// Sends what the machine asks for, each frame over the connection that it was made for.
     func sendFrames() async {
-        for await order in outgoing { try? await order.link.connection.send(order.link.encoding.encode(order.frame)) }
+        for await order in outgoing {
+            try? await order.link.connection.send(order.link.encoding.encode(order.frame))
+            state.withLockedValue { $0.unsent -= 1 }
+        }
     }
 
     /// Tells the machine what the calendar says, each minute.
@@ -41,12 +44,18 @@ extension RoomsDesk {
 
     private func open(_ opening: Opening, _ socket: WebSocket) async -> RoomsEncoding? {
         let encoding = opening.subprotocol.flatMap { RoomsEncoding(subprotocol: $0) } ?? .json
+        let pause = state.withLockedValue(\.awayUntil) - time.now()
+        if pause > .zero {
+            // The hub had ended the last connection itself, before it was known how long to stay away.
+            part(.reconnect(opening.connection, after: pause))
+            return nil
+        }
         let secret: String?
         do throws(RoomsError) {
             secret = try await freshToken()
         } catch {
             // The same as a hub that does not answer: the socket's backoff decides when to try again.
-            if error.isRetryable { opening.connection.abort() } else { end(error, socket) }
+            if error.isRetryable || Task.isCancelled { opening.connection.abort() } else { end(error, socket) }
             return nil
         }
         change { state, now in
@@ -115,25 +124,24 @@ extension RoomsDesk {
     /// Asks the provider; bounded, for the hub waits for its answer.
     private func freshToken() async throws(RoomsError) -> String? {
         guard let token else { return nil }
-        let (patience, time) = (options.tokenPatience, time)
-        let outcome: Result<String, RoomsError> = await withTaskGroup(of: Result<String, RoomsError>.self) { group in
-            group.addTask {
-                do {
-                    return .success(try await token())
-                } catch let error as CredentialUnavailable where !error.isRetryable {
-                    return .failure(.refused(Refusal(.token, "\(error)")))
-                } catch {
-                    return .failure(.timedOut("the token (\(error))"))
-                }
+        let (answer, changes) = (NIOLockedValueBox<Result<String, RoomsError>?>(nil), Changes())
+        // SAFETY: cancelled when the wait is over, and then left to itself: a provider that does not heed that must not hold up the rooms.
+        let asking = Task {
+            let outcome: Result<String, RoomsError>
+            do {
+                outcome = .success(try await token())
+            } catch let error as CredentialUnavailable where !error.isRetryable {
+                outcome = .failure(.refused(Refusal(.token, "\(error)")))
+            } catch {
+                outcome = .failure(.timedOut("the token (\(error))"))
             }
-            group.addTask {
-                try? await time.sleep(time.now() + patience)
-                return .failure(.timedOut("the token"))
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .failure(.cancelled)
+            answer.withLockedValue { $0 = outcome }
+            changes.announce()
         }
-        return try outcome.get()
+        defer { asking.cancel() }
+        return try await wait(for: "the token", on: changes, within: options.tokenPatience) { () throws(RoomsError) in
+            try answer.withLockedValue(\.self)?.get()
+        }
     }
 
     /// Shows a fresh token on the present connection, in time before this one ends.

@@ -33,7 +33,10 @@ extension RoomsDesk {
                 if book.pages[number] != nil { book.pages[number] = .some(.page(entries, reachedBeginning: reachedBeginning)) }
             }
         case .noPage(let room, let number, let refusal):
-            change(room, &state) { book in if book.pages[number] != nil { book.pages[number] = .some(.none(refusal)) } }
+            change(room, &state) { book in
+                if number == 0 { book.isFilling = false }
+                if book.pages[number] != nil { book.pages[number] = .some(.none(refusal)) }
+            }
         case .members(let room, let members, let total):
             change(room, &state) { book in (book.status.members, book.status.total) = (RoomMember.grouped(members), total) }
         case .typing(let room, let users): change(room, &state) { $0.status.typing = users }
@@ -53,7 +56,7 @@ extension RoomsDesk {
         wake(room, &state)
     }
 
-    private func step(_ room: RoomName, _ id: MessageID, _ stage: DeliveryStage, _ state: inout State) {
+    func step(_ room: RoomName, _ id: MessageID, _ stage: DeliveryStage, _ state: inout State) {
         change(room, &state) { $0.note(id, stage) }
         guard let book = state.books[room], let receipt = book.receipt(id) else { return }
         state.receipts.append(receipt)
@@ -65,6 +68,9 @@ extension RoomsDesk {
     }
 
     private func refuse(_ room: RoomName, _ id: MessageID, _ refusal: OutboxRefusal, _ state: inout State) {
+        // A message that was there before is there still, as it was.
+        if let failure = state.books[room]?.retried[id] { return step(room, id, .failed(failure), &state) }
+        guard state.books[room]?.status.outbox.contains(where: { $0.id == id && $0.stage == .submitted }) == true else { return }
         change(room, &state) { book in book.status.outbox.removeAll { $0.id == id && $0.stage == .submitted } }
         guard let receipt = state.books[room]?.receipt(id) else { return }
         receipt.end(.notQueued(refusal))

@@ -20,7 +20,7 @@ extension RoomsDesk {
             if let work = takeWork() {
                 await perform(work)
             } else if state.withLockedValue(\.isOver) {
-                return
+                return settle()
             } else {
                 await storeChanges.next(after: version)
             }
@@ -35,7 +35,9 @@ extension RoomsDesk {
             change { state, now in
                 guard !state.isOver else { return }
                 state.device = device
-                state.machine = RoomsMachine(device: device, policy: options.policy, seed: seed)
+                var policy = options.policy
+                policy.keptEntries = min(policy.keptEntries, Int64(store.entriesPerRoom))
+                state.machine = RoomsMachine(device: device, policy: policy, seed: seed)
                 Self.tell(.calendar(calendar()), &state, now)
                 Self.tell(.stored(waiting), &state, now)
                 let early = state.early
@@ -51,6 +53,34 @@ extension RoomsDesk {
             }
             finish(.store("\(error)"))
             return false
+        }
+    }
+
+    /// Receipts of what is on disk and was to be written learn what is known of it.
+    private func tellStages(of room: RoomName, _ state: inout State) {
+        guard let book = state.books[room] else { return }
+        for receipt in book.liveReceipts {
+            state.receipts.append(receipt)
+            guard receipt.stage == .submitted, let stage = book.status.outbox.first(where: { $0.id == receipt.id })?.stage else { continue }
+            receipt.note(stage)
+            state.woken.append(receipt.changes)
+        }
+    }
+
+    /// Everything that was ordered is written: what was submitted and is not among it never will be.
+    private func settle() {
+        change { state, _ in
+            for name in state.books.keys {
+                // Those that were to be sent after all are on disk as they were.
+                for (id, failure) in state.books[name]?.retried ?? [:] { step(name, id, .failed(failure), &state) }
+                state.books[name]?.status.outbox.removeAll { $0.stage == .submitted }
+                wake(name, &state)
+                for receipt in state.books[name]?.liveReceipts ?? [] {
+                    state.receipts.append(receipt)
+                    receipt.end(receipt.stage == .submitted ? .notQueued(.closed) : state.ending ?? .closed)
+                    state.woken.append(receipt.changes)
+                }
+            }
         }
     }
 
@@ -79,20 +109,22 @@ extension RoomsDesk {
                 change { state, now in
                     state.books[room]?.load(stored)
                     wake(room, &state)
-                    Self.tell(.loaded(room, stored), &state, now)
+                    tellStages(of: room, &state)
+                    Self.answer(.loaded(room, stored), &state, now)
                 }
             } catch {
-                tell(.notLoaded(room))
+                change { state, now in Self.answer(.notLoaded(room), &state, now) }
             }
         case .commit(let numbers, let list):
             do {
                 try await store.commit(list)
-                change { state, now in for number in numbers { Self.tell(.committed(number), &state, now) } }
+                change { state, now in for number in numbers { Self.answer(.committed(number), &state, now) } }
             } catch {
                 change { state, now in
                     // What was ordered after it is void, too.
                     state.orders.removeAll { if case .commit = $0 { true } else { false } }
-                    Self.tell(.notCommitted(numbers[0], full: error.isFull), &state, now)
+                    state.woken.append(storeChanges)
+                    Self.answer(.notCommitted(numbers[0], full: error.isFull), &state, now)
                 }
             }
         }

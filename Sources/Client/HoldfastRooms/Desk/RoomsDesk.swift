@@ -43,6 +43,8 @@ final class RoomsDesk: Sendable {
         var orders: Deque<StoreOrder> = []
         var books: [RoomName: RoomBook] = [:]
         var link: Link?
+        /// Frames that were not sent yet.
+        var unsent = 0
         var isOnline = false
         var user: UserName?
         var connection: String?
@@ -56,6 +58,8 @@ final class RoomsDesk: Sendable {
         var ending: RoomsError?
         var isOver = false
         var parting: Parting?
+        /// The hub is not to hear of us before.
+        var awayUntil = Moment.start
         /// When the token ends that the hub has just taken.
         var renewAt: Int64?
         var woken: [Changes] = []
@@ -63,6 +67,8 @@ final class RoomsDesk: Sendable {
         /// Kept until the lock is gone: the last reference to one must not go while it is held.
         var receipts: [Receipt] = []
     }
+    /// Frames that wait to be sent, before signals are left out.
+    static let signalBacklog = 64
     /// Transactions that wait for the store, before the socket is read no further.
     static let storeBacklog = 64
 
@@ -87,7 +93,7 @@ final class RoomsDesk: Sendable {
     ) {
         self.socket = NIOLockedValueBox(WeakSocket(socket: socket))
         (self.store, self.options, self.token, self.time, self.calendar, self.seed) = (store, options, token, time, calendar, seed)
-        // The machine keeps what is on its way within the hub's windows, and throttles the rest.
+        // The machine keeps what is on its way within the hub's windows, and throttles the rest; signals are left out if they pile up.
         (outgoing, send) = AsyncStream.makeStream()
     }
 
@@ -99,6 +105,11 @@ final class RoomsDesk: Sendable {
     static func tell(_ input: RoomsInput, _ state: inout State, _ now: Moment) {
         guard !state.isOver else { return }
         if state.machine == nil { return state.early.append(input) }
+        state.machine?.handle(input, at: now, into: &state.effects)
+    }
+
+    /// Tells what became of an order of the machine's; also at the end, so that each message that was submitted is queued or refused.
+    static func answer(_ input: RoomsInput, _ state: inout State, _ now: Moment) {
         state.machine?.handle(input, at: now, into: &state.effects)
     }
 
@@ -120,9 +131,15 @@ final class RoomsDesk: Sendable {
 
     private func perform(_ effect: RoomsEffect, _ state: inout State) {
         switch effect {
-        case .send(let frame): if let link = state.link { send.yield(Outgoing(link: link, frame: frame)) }
+        case .send(let frame):
+            guard let link = state.link else { break }
+            if case .signal = frame, state.unsent >= Self.signalBacklog { break }
+            state.unsent += 1
+            send.yield(Outgoing(link: link, frame: frame))
         case .reconnect(let pause):
-            if let link = state.link { state.parting = .reconnect(link.connection, after: .milliseconds(max(0, pause))) }
+            let pause = Duration.milliseconds(max(0, pause))
+            state.awayUntil = time.now() + pause
+            if let link = state.link { state.parting = .reconnect(link.connection, after: pause) }
         case .stop(let refusal):
             state.ending = state.ending ?? .refused(refusal)
             state.parting = .stop
@@ -171,9 +188,11 @@ final class RoomsDesk: Sendable {
             for name in state.books.keys {
                 guard let book = state.books[name] else { continue }
                 for receipt in book.liveReceipts {
+                    state.receipts.append(receipt)
+                    // What is being written ends when that is known.
+                    if receipt.stage == .submitted, state.machine != nil { continue }
                     receipt.end(error)
                     state.woken.append(receipt.changes)
-                    state.receipts.append(receipt)
                 }
                 state.woken += book.readers.values.map(\.changes) + [book.changes]
                 state.finished += book.signals.values

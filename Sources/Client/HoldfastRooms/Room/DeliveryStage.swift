@@ -17,6 +17,9 @@ public enum DeliveryStage: Hashable, Sendable {
     /// The app has discarded it.
     case discarded
 
+    /// Why a message will not be sent; nil of all others.
+    public var failure: OutboxFailure? { if case .failed(let failure) = self { failure } else { nil } }
+
     /// The place of a message that is stored.
     public var position: LogPosition? {
         switch self {

@@ -36,8 +36,8 @@ public final class Receipt: Sendable {
     /// Waits until the hub has the message on disk; returns its place.
     ///
     /// - Parameter patience: How long to wait; nil: as long as it takes, until the task is cancelled or the rooms are closed.
-    /// - Throws: ``RoomsError/failed(_:)`` if it will not be sent, ``RoomsError/discarded``, ``RoomsError/timedOut(_:)``: then it is still
-    ///   in the outbox, and ``RoomsError/closed`` and ``RoomsError/cancelled`` likewise.
+    /// - Throws: ``RoomsError/failed(_:)`` if it will not be sent unless it is retried, ``RoomsError/discarded``; anything else, such as
+    ///   ``RoomsError/timedOut(_:)``, ``RoomsError/cancelled`` and ``RoomsError/closed``, ends the wait only: it is still in the outbox.
     @discardableResult
     public func stored(within patience: Duration? = nil) async throws(RoomsError) -> LogPosition {
         try await desk.wait(for: "storing the message", on: changes, within: patience) { () throws(RoomsError) in
@@ -51,6 +51,16 @@ public final class Receipt: Sendable {
             return nil
         }
     }
+
+    /// Sends the message after all, if it has failed; ``stored(within:)`` and ``stages`` tell what becomes of that.
+    ///
+    /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox, or has not failed.
+    public func retry() throws(RoomsError) { try desk.retry(id) }
+
+    /// Takes the message out of the outbox; see ``Rooms/discard(_:)``.
+    ///
+    /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox.
+    public func discard() throws(RoomsError) { try desk.discard(id) }
 
     /// What becomes of it, the present stage first, until it is stored, or failed, or was discarded; or the rooms are closed.
     ///

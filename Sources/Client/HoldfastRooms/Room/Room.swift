@@ -49,9 +49,10 @@ public final class Room: Sendable {
     /// - Parameters:
     ///   - content: What it says.
     ///   - reference: The message that it is about, for kinds of the app's own.
-    ///   - id: The app's own name for it, a UUID used once; nil: one is drawn.
-    /// - Throws: ``RoomsError/notQueued(_:)`` if it was not taken: then it does not exist. After ``RoomsError/cancelled`` and
-    ///   ``RoomsError/timedOut(_:)`` it may be in the outbox; see ``outbox``.
+    ///   - id: The app's own name for it, a UUID used for one message; nil: one is drawn.
+    /// - Throws: ``RoomsError/notQueued(_:)`` if it was not taken, also because the rooms were closed before it was written: then it does
+    ///   not exist. After ``RoomsError/cancelled`` and ``RoomsError/timedOut(_:)`` it may be in the outbox, or may be soon: send it again
+    ///   under the same `id`, and it is the same message as long as it waits; see ``outbox``. After anything else it does not exist.
     @discardableResult
     public func send(
         _ content: some RoomContent, about reference: Reference? = nil, id: MessageID? = nil
@@ -115,7 +116,7 @@ public final class Room: Sendable {
         }
     }
 
-    /// Sends something that nobody stores, such as a cursor; lost if the room is not live.
+    /// Sends something that nobody stores, such as a cursor; lost if the room is not live, or if the connection does not keep up.
     public func signal(_ signal: Signal) { desk.tell(.signal(name, signal)) }
 
     /// What others signal from now on.

@@ -8,7 +8,7 @@ public enum RoomStart: Hashable, Sendable {
     case now
     /// With so many of the last entries.
     case last(Int)
-    /// With all that the hub retains.
+    /// With all that the hub retains, as far as the store keeps it: see ``RoomStore/entriesPerRoom``.
     case beginning
 
     /// With the last 50 entries.

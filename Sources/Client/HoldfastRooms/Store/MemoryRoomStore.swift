@@ -1,3 +1,4 @@
+import DequeModule
 public import RoomCore
 
 /// A store that lives as long as its process.
@@ -9,7 +10,7 @@ public actor MemoryRoomStore: RoomStore {
     private struct Shelf {
         var bounds = StoredBounds()
         /// In order, the first one at ``StoredBounds/first``.
-        var entries: [Entry] = []
+        var entries: Deque<Entry> = []
         var outbox: [Int64: OutboxRow] = [:]
     }
 
@@ -21,6 +22,9 @@ public actor MemoryRoomStore: RoomStore {
         var generator = SystemRandomNumberGenerator()
         identity = DeviceID(using: &generator)
     }
+
+    /// How many entries of a room are kept at most.
+    public nonisolated var entriesPerRoom: Int { Int(limit) }
 
     /// The incarnation of this store.
     public func device() -> DeviceID { identity }
@@ -46,54 +50,46 @@ public actor MemoryRoomStore: RoomStore {
 
     /// Makes changes in their order: all of them, or none.
     public func commit(_ changes: [StoreChange]) throws(RoomStoreError) {
-        let (identity, shelves) = (identity, shelves)
-        do throws(RoomStoreError) { for change in changes { try apply(change) } } catch {
-            (self.identity, self.shelves) = (identity, shelves)
-            throw error
-        }
+        // The bounds alone say whether a change follows; so the entries, of which there may be many, need no copy for the way back.
+        var bounds: [RoomName: StoredBounds] = [:]
+        var kept: [ArraySlice<Entry>] = []
+        for change in changes { kept.append(try check(change, &bounds)) }
+        for (change, entries) in zip(changes, kept) { apply(change, entries) }
+        for (name, bounds) in bounds { shelves[name, default: Shelf()].bounds = bounds }
     }
 
-    private func apply(_ change: StoreChange) throws(RoomStoreError) {
+    /// Makes a change of bounds; the entries of it that are kept.
+    private func check(_ change: StoreChange, _ bounds: inout [RoomName: StoredBounds]) throws(RoomStoreError) -> ArraySlice<Entry> {
+        if case .renew(_, let outbox) = change {
+            for name in Set(shelves.keys).union(bounds.keys) { bounds[name, default: shelves[name]?.bounds ?? StoredBounds()].next = 1 }
+            for row in outbox {
+                let next = bounds[row.room]?.next ?? 1
+                bounds[row.room, default: StoredBounds()].next = max(next, row.publication.cseq + 1)
+            }
+        }
+        guard let name = change.alteredRoom else { return [] }
+        return try bounds[name, default: shelves[name]?.bounds ?? StoredBounds()].alter(by: change, limit: limit)
+    }
+
+    private func apply(_ change: StoreChange, _ kept: ArraySlice<Entry>) {
         switch change {
         case .renew(let device, let outbox):
             identity = device
-            for name in shelves.keys {
-                shelves[name]?.outbox = [:]
-                shelves[name]?.bounds.next = 1
-            }
-            for row in outbox {
-                shelves[row.room, default: Shelf()].outbox[row.publication.cseq] = row
-                let next = shelves[row.room]?.bounds.next ?? 1
-                shelves[row.room]?.bounds.next = max(next, row.publication.cseq + 1)
-            }
-        case .queue(let row):
-            try shelves[row.room, default: Shelf()].bounds.queue(row)
-            shelves[row.room]?.outbox[row.publication.cseq] = row
+            for name in shelves.keys { shelves[name]?.outbox = [:] }
+            for row in outbox { shelves[row.room, default: Shelf()].outbox[row.publication.cseq] = row }
+        case .queue(let row): shelves[row.room, default: Shelf()].outbox[row.publication.cseq] = row
         case .mark(let name, let cseq, let state): shelves[name]?.outbox[cseq]?.state = state
         case .remove(let name, let cseq): shelves[name]?.outbox[cseq] = nil
-        case .append(let name, let epoch, let entries):
-            var shelf = take(name)
-            let kept = try shelf.bounds.append(name, epoch: epoch, entries, limit: limit)
-            shelf.entries.append(contentsOf: kept)
-            shelf.entries.removeFirst(max(0, shelf.entries.count - Int(limit)))
-            shelves[name] = shelf
-        case .replace(let name, let cursor, let entries):
-            var shelf = take(name)
-            shelf.entries = Array(try shelf.bounds.replace(name, cursor: cursor, entries, limit: limit))
-            shelves[name] = shelf
-        case .prepend(let name, let epoch, let entries):
-            var shelf = take(name)
-            shelf.entries.insert(contentsOf: try shelf.bounds.prepend(name, epoch: epoch, entries, limit: limit), at: 0)
-            shelves[name] = shelf
-        case .read(let name, let seq): shelves[name, default: Shelf()].bounds.read(upTo: seq)
-        case .forget(let name):
-            shelves[name]?.bounds.forget()
-            shelves[name]?.entries = []
+        case .append(let name, _, _):
+            shelves[name, default: Shelf()].entries.append(contentsOf: kept)
+            let surplus = (shelves[name]?.entries.count ?? 0) - Int(limit)
+            if surplus > 0 { shelves[name]?.entries.removeFirst(surplus) }
+        case .replace(let name, _, _): shelves[name, default: Shelf()].entries = Deque(kept)
+        case .prepend(let name, _, _): shelves[name, default: Shelf()].entries.prepend(contentsOf: kept)
+        case .read: break
+        case .forget(let name): shelves[name]?.entries = []
         }
     }
-
-    /// A room's shelf, out of its place: it changes where it lies.
-    private func take(_ name: RoomName) -> Shelf { shelves[name] ?? Shelf() }
 
     /// The last stored entries of a room below a number, in order.
     public func entries(_ room: RoomName, before: Int64?, limit: Int) -> [Entry] {

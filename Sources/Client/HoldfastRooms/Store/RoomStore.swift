@@ -8,6 +8,9 @@ public protocol RoomStore: Sendable {
     /// The incarnation of this store, which is drawn at first.
     func device() async throws(RoomStoreError) -> DeviceID
 
+    /// How many entries of a room are kept at most; without a limit unless the store says so.
+    var entriesPerRoom: Int { get }
+
     /// The rooms of which something is stored, or whose outbox holds something, by their names.
     func rooms() async throws(RoomStoreError) -> [StoredRoomSummary]
 
@@ -35,6 +38,11 @@ public protocol RoomStore: Sendable {
     ///   - limit: How many at most.
     /// - Returns: nil if what follows that place is not stored, for it is of another epoch, was replaced or has become too old.
     func entries(_ room: RoomName, after: LogPosition, limit: Int) async throws(RoomStoreError) -> [Entry]?
+}
+
+extension RoomStore {
+    /// No limit.
+    public var entriesPerRoom: Int { .max }
 }
 
 /// What there is of a room in a store.

@@ -54,7 +54,7 @@ public final class SQLiteRoomStore: RoomStore {
             var configuration = Configuration()
             configuration.label = "holdfast.rooms"
             configuration.busyMode = .timeout(5)
-            configuration.maximumReaderCount = 2
+            configuration.maximumReaderCount = 1  // One thread reads.
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON") }
             let file = path + "/rooms.sqlite"
             if FileManager.default.fileExists(atPath: file) {
@@ -89,11 +89,16 @@ public final class SQLiteRoomStore: RoomStore {
 
     /// Lets go of the directory; what comes after is refused.
     ///
+    /// If it throws, the store is still open, and its directory held; it may be tried again.
+    ///
     /// A store that nobody holds any more does so by itself.
     public func close() throws(RoomStoreError) {
         try Self.reporting(directory) { try pool.close() }
         lock.release()
     }
+
+    /// How many entries of a room are kept at most.
+    public var entriesPerRoom: Int { Int(limit) }
 
     /// The incarnation of this store.
     public func device() async throws(RoomStoreError) -> DeviceID { try await read(StoreTables.device) }

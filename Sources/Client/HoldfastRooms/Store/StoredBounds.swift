@@ -72,10 +72,37 @@ struct StoredBounds: Hashable, Sendable {
     /// Nothing of the room is wanted, but for the next number.
     mutating func forget() { self = StoredBounds(next: next) }
 
+    /// Makes a change of this room.
+    ///
+    /// - Returns: The entries that are kept.
+    mutating func alter(by change: StoreChange, limit: Int64) throws(RoomStoreError) -> ArraySlice<Entry> {
+        switch change {
+        case .queue(let row): try queue(row)
+        case .append(let name, let epoch, let entries): return try append(name, epoch: epoch, entries, limit: limit)
+        case .replace(let name, let cursor, let entries): return try replace(name, cursor: cursor, entries, limit: limit)
+        case .prepend(let name, let epoch, let entries): return try prepend(name, epoch: epoch, entries, limit: limit)
+        case .read(_, let seq): read(upTo: seq)
+        case .forget: forget()
+        case .renew, .mark, .remove: break
+        }
+        return []
+    }
+
     private static func check(_ entries: [Entry], _ room: RoomName, from seq: Int64) throws(RoomStoreError) {
         guard seq > 0 else { throw .notFollowing(room, "entry \(seq)") }
         for (due, entry) in zip(seq..., entries) where entry.seq != due {
             throw .notFollowing(room, "entry \(entry.seq) where \(due) is due")
+        }
+    }
+}
+
+extension StoreChange {
+    /// The room whose bounds it changes; nil: none, or not of one alone.
+    var alteredRoom: RoomName? {
+        switch self {
+        case .queue(let row): row.room
+        case .append(let name, _, _), .replace(let name, _, _), .prepend(let name, _, _), .read(let name, _), .forget(let name): name
+        case .renew, .mark, .remove: nil
         }
     }
 }

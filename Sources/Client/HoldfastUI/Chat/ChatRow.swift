@@ -7,11 +7,19 @@
     struct ChatRow<Model: ChatPresenting>: View {
         let model: Model
         let message: ChatMessage
+        /// What is being written in its place.
+        @State private var edited: String?
+
+        init(model: Model, message: ChatMessage) { (self.model, self.message) = (model, message) }
 
         var body: some View {
             VStack(alignment: message.isOwn ? .trailing : .leading, spacing: 2) {
                 Text(verbatim: message.isOwn ? "You" : message.user?.text ?? "").font(.caption).foregroundStyle(.secondary)
-                Text(verbatim: message.isDeleted ? "deleted" : message.text).italic(message.isDeleted)
+                if let edited {
+                    editor(edited)
+                } else {
+                    Text(verbatim: message.isDeleted ? "deleted" : message.text).italic(message.isDeleted)
+                }
                 HStack(spacing: 6) {
                     ForEach(message.reactions) { reaction in
                         Button("\(reaction.key) \(reaction.users.count)") { react(reaction.key) }.font(.caption)
@@ -33,11 +41,30 @@
             .contextMenu {
                 Button("👍") { react("👍") }
                 Button("❤️") { react("❤️") }
+                if message.isEditable { Button("Edit") { edited = message.text } }
                 // SAFETY: ends when the message is on disk, which has a deadline.
                 if message.isOwn, message.seq != nil, !message.isDeleted { Button("Delete") { Task { await model.delete(message) } } }
             }
             .accessibilityElement(children: .contain)
             .accessibilityLabel(spoken)
+        }
+
+        private func editor(_ text: String) -> some View {
+            HStack(spacing: 8) {
+                TextField("Message", text: Binding(get: { @MainActor in text }, set: { @MainActor text in edited = text }), axis: .vertical)
+                    .lineLimit(5)
+                    .onSubmit { save(text) }
+                Button("Save") { save(text) }.disabled(text.isEmpty)
+                Button("Cancel") { edited = nil }
+            }
+            .font(.caption)
+        }
+
+        private func save(_ text: String) {
+            edited = nil
+            guard text != message.text, !text.isEmpty else { return }
+            // SAFETY: ends when the message is on disk, which has a deadline.
+            Task { await model.edit(message, to: text) }
         }
 
         private var isFailed: Bool { if case .failed = message.delivery { true } else { false } }
