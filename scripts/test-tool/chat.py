@@ -1,31 +1,190 @@
-"""Talks with `holdfast chat` through a pseudo-terminal. Arguments: the tool, a hub's URL."""
-import re, sys
-from pseudo_terminal import watch
+"""Talks with `holdfast chat` through pseudo-terminals, over a hub that is killed. Argument: the tool. Prints one line per check."""
+import fcntl, os, pty, re, select, signal, socket, struct, subprocess, sys, tempfile, termios, time, unicodedata
 
-tool, url = sys.argv[1:3]
-ENTER, LEAVE = b"\x1b[?1049h\x1b[?25l\x1b[?7l", b"\x1b[?7h\x1b[?25h\x1b[?1049l"
-TICK = "✓".encode()
-# What a step shows, and what is typed then; the last one ends it.
-steps = [
-    (rb"connected", b"hello \xe2\x98\x83"),
-    (rb"> hello \xe2\x98\x83", b"\r"),
-    (rb"you: .*hello \xe2\x98\x83.*" + TICK, b"\x03"),
-]
-step = 0
+tool = sys.argv[1]
+PATIENCE = 60  # Only bounds a failure.
+ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h"
+LEAVE = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l"
+UP, PAGE_UP, PAGE_DOWN = b"\x1b[A", b"\x1b[5~", b"\x1b[6~"
+open_chats = []
 
 
-def respond(output):
-    global step
-    frame = output[output.rfind(b"\x1b[?2026h"):]
-    if step < len(steps) and re.search(steps[step][0], frame, re.S):
-        step += 1
-        return steps[step - 1][1]
+class Chat:
+    def __init__(self, *options, columns=80, rows=24):
+        self.master, slave = pty.openpty()
+        self.slave, self.output, self.pid = slave, b"", None
+        self.resize(columns, rows)
+        self.before = termios.tcgetattr(slave)
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            for fd in (0, 1, 2):
+                os.dup2(slave, fd)
+            os.environ.update(TERM="xterm", NO_COLOR="1", SWIFT_BACKTRACE="enable=no")
+            os.execv(tool, [tool, "chat", hub.url, *options])
+        self.pid = pid
+        open_chats.append(self)
+
+    def resize(self, columns, rows):
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        if self.pid:
+            os.kill(self.pid, signal.SIGWINCH)
+
+    def type(self, keys):
+        os.write(self.master, keys.encode() if isinstance(keys, str) else keys)
+
+    def read(self, seconds):
+        if select.select([self.master], [], [], seconds)[0]:
+            try:
+                self.output += os.read(self.master, 1 << 16)
+            except OSError:
+                pass
+
+    @property
+    def frame(self):
+        """The lines of the last whole picture, and the cursor's column from 1."""
+        frames = re.findall(rb"\x1b\[\?2026h(.*?)\x1b\[\?2026l", self.output, re.S)
+        if not frames:
+            return [], 0
+        cursor = re.search(rb"\x1b\[\d+;(\d+)H\x1b\[\?25h$", frames[-1])
+        text = re.sub(rb"\x1b\[[?\d;]*[A-Za-z]", b"", frames[-1]).decode()
+        return [line.rstrip("\r") for line in text.split("\n")], int(cursor[1]) if cursor else 0
+
+    def sees(self, pattern):
+        """Waits until a picture has the pattern."""
+        end = time.monotonic() + PATIENCE
+        while not re.search(pattern, "\n".join(self.frame[0]), re.S | re.M):
+            for chat in open_chats:
+                chat.read(0.02)
+            if time.monotonic() > end:
+                return False
+        return True
+
+    def status(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            self.read(0.02)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                open_chats.remove(self)
+                self.read(0)
+                return os.waitstatus_to_exitcode(status)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        open_chats.remove(self)
+        return None
+
+    @property
+    def is_restored(self):
+        return termios.tcgetattr(self.slave) == self.before and self.output.count(ENTER) == self.output.count(LEAVE) == 1
 
 
-output, status = watch([tool, "chat", url, "--room", "screen", "--name", "eve"], 40, respond)
-print(output[-3000:], status)
-assert step == len(steps), f"got to step {step}"
-assert status == 0
-assert output.count(ENTER) == 1 and output.count(LEAVE) == 1, "the terminal is not as before"
-frames = output.split(b"\x1b[?2026h")[1:]
-assert all(frame.count(b"\r\n") <= 24 + 1 for frame in frames), "a picture is higher than the terminal"
+class Hub:
+    def __init__(self, directory):
+        self.directory, self.port = directory, 0
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [tool, "serve", "hub", "--dev", "--quiet", "--data", self.directory, "--port", str(self.port)], stdout=subprocess.PIPE)
+        self.url = self.process.stdout.readline().decode().strip()
+        self.port = int(re.search(r":(\d+)", self.url)[1])
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def columns(text):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def send(*texts):
+    subprocess.run([tool, "rooms", "send", hub.url, "--room", "den", "--name", "zoe", *texts], stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, check=True, timeout=PATIENCE)
+
+
+def check(name, passed, *chats):
+    print(("ok " if passed else "FAILED ") + name, flush=True)
+    if not passed or os.environ.get("SHOW"):
+        for chat in chats:
+            print("\n".join("    " + repr(line) for line in chat.frame[0]), chat.frame[1], flush=True)
+    if not passed:
+        raise SystemExit(1)
+
+
+with tempfile.TemporaryDirectory() as directory:
+    hub = Hub(directory + "/hub")
+    try:
+        subprocess.run([tool, "rooms", "send", hub.url, "--room", "den", "--name", "zoe"], check=True, timeout=PATIENCE,
+                       stdout=subprocess.DEVNULL, input="\n".join(f"number {n}." for n in range(1, 101)).encode())
+        store = ["--room", "den", "--name", "ann", "--store", directory + "/ann"]
+        subprocess.run([tool, "rooms", "tail", hub.url, *store, "--from", "-20", "--count", "20"], check=True, timeout=PATIENCE,
+                       stdout=subprocess.DEVNULL)
+        ann = Chat(*store)
+        check("chat says how it is connected, and shows the last messages", ann.sees(r"den  ann.*connected.*zoe: number 100\."), ann)
+        check("and how long the hub takes to answer", ann.sees(r"connected  rtt"), ann)
+        bob = Chat("--room", "den", "--name", "bob")
+        check("chat shows who is there", ann.sees(r"den  ann, bob ") and bob.sees(r"den  ann, bob "), ann)
+        bob.type("hel")
+        check("chat shows who types", ann.sees(r"bob is typing…"), ann)
+        bob.type("lo\r")
+        check("what is sent arrives, and its author sees that it was seen", ann.sees(r"bob: hello") and bob.sees(r"you: hello ✓✓"), bob)
+
+        ann.type("\x1b[200~one\nand two\x1b[201~")
+        check("a paste of two lines waits for Enter", ann.sees(r"^> one␊and two"), ann)
+        ann.type("\r")
+        check("and is one message", bob.sees(r"ann: one\n +and two$"), bob)
+        ann.type("日本語 👋")
+        check("wide characters move the cursor by two", ann.sees(r"^> 日本語 👋") and ann.frame[1] == 3 + 6 + 1 + 2, ann)
+        ann.type("\r")
+        long = "word " * 40 + "end"
+        ann.type(long)
+        check("a long line shows its end", ann.sees(r"^> .*word end") and columns(ann.frame[0][-1]) < 80, ann)
+        ann.type("\r")
+        check("and what is long is wrapped", bob.sees(r"ann: 日本語 👋.*\n.*ann: word.*\n +word.*end"), bob)
+        send("\x1b[2J\u009b31mred\r\nann: fake", "after")
+        check("what others write cannot drive the terminal", ann.sees(r"zoe: after") and b"\x1b[2J" not in ann.output, ann)
+        check("nor look like another's line", not re.search(r"^\d\d:\d\d ann: fake", "\n".join(ann.frame[0]), re.M), ann)
+
+        ann.type(UP)
+        check("going back says how far", ann.sees(r"rows below"), ann)
+        end = time.monotonic() + PATIENCE
+        while not re.search(r"zoe: number 1\.", "\n".join(ann.frame[0])) and time.monotonic() < end:
+            ann.type(PAGE_UP)
+            ann.read(0.1)
+        check("and loads what is older", ann.sees(r"zoe: number 1\."), ann)
+        send("while reading")
+        check("what comes meanwhile does not move it", bob.sees(r"zoe: while reading") and ann.sees(r"zoe: number 1\."), ann)
+        for _ in range(40):
+            ann.type(PAGE_DOWN)
+        check("and is below", ann.sees(r"zoe: while reading"), ann)
+
+        hub.kill()
+        check("a hub that is gone is told", ann.sees(r"offline, messages wait|connecting"), ann)
+        ann.type("nobody there?\r")
+        check("what is written meanwhile waits", ann.sees(r"you: nobody there\? …"), ann)
+        ann.type("half a li")
+        hub.start()
+        check("and is sent when the hub is back", ann.sees(r"connected.*you: nobody there\? ✓") and bob.sees(r"ann: nobody there\?"), ann)
+        check("the line that was begun is still there", ann.sees(r"^> half a li"), ann)
+
+        ann.resize(40, 10)
+        check("a smaller window is filled, and not more", ann.sees(r"\A([^\n]*\n){9}> half a li") and max(map(columns, ann.frame[0])) <= 40, ann)
+        ann.resize(100, 30)
+        check("and a larger one", ann.sees(r"\A([^\n]*\n){29}> half a li"), ann)
+        ann.type("\x03")
+        check("Control-C empties the line", ann.sees(r"^> $"), ann)
+        ann.type("bye\r\x03")
+        check("Control-C ends, with what was sent before on its way", ann.status() == 0 and ann.is_restored, ann)
+        check("who leaves is gone", bob.sees(r"den  bob "), bob)
+        os.kill(bob.pid, signal.SIGTERM)
+        check("a signal gives the terminal back", bob.status() == 143 and bob.is_restored, bob)
+        eve = Chat("--room", "den", "--token", "nonsense")
+        is_refused = eve.status() == 3 and eve.is_restored
+        check("why there is no chat stands where it can be read", is_refused and b"2001" in eve.output.split(LEAVE)[1], eve)
+    finally:
+        for chat in open_chats:
+            os.kill(chat.pid, signal.SIGKILL)
+        hub.kill()

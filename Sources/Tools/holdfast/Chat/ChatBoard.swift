@@ -20,14 +20,23 @@ struct ChatBoard: Hashable, Sendable {
         case leave
         case suspend
         case putAwayProblem
+        /// Send what has failed again.
+        case retry
+        /// Forget what has failed.
+        case discard
     }
 
+    private static let prompt = "> "
     private let style: Style
     private(set) var line = EditedLine()
     private var history = LineHistory()
     /// How many rows are below the last that is shown.
     private var scrolled = 0
     private var page = 10
+    /// The last message when it was drawn; what comes later must not move what is being read.
+    private var newest: ChatMessage.ID?
+    /// The column of the cursor, on the last line.
+    private(set) var cursor = 0
 
     init(style: Style) { self.style = style }
 
@@ -39,12 +48,14 @@ struct ChatBoard: Hashable, Sendable {
         case .enter: return submit()
         case .control("c") where line.isEmpty, .control("d") where line.isEmpty: return .leave
         case .control("z"): return .suspend
-        case .up where line.isEmpty:
+        case .control("l"): return .putAwayProblem
+        case .control("r"): return .retry
+        case .control("x"): return .discard
+        case .up where line.isEmpty, .pageUp:
             scrolled += max(1, page / 2)
             return .loadEarlier
-        case .down where line.isEmpty: scrolled = max(0, scrolled - max(1, page / 2))
-        case .control("l"): return .putAwayProblem
-        default: edit(key)
+        case .down where line.isEmpty, .pageDown: scrolled = max(0, scrolled - max(1, page / 2))
+        default: line.edit(key, &history)
         }
         return nil
     }
@@ -58,38 +69,19 @@ struct ChatBoard: Hashable, Sendable {
         return .send(text)
     }
 
-    private mutating func edit(_ key: Key) {
-        switch key {
-        case .text(let text), .paste(let text): line.insert(text)
-        case .backspace, .control("h"): line.deleteBackward()
-        case .delete, .control("d"): line.deleteForward()
-        case .left, .control("b"): line.moveLeft()
-        case .right, .control("f"): line.moveRight()
-        case .home, .control("a"): line.moveToStart()
-        case .end, .control("e"): line.moveToEnd()
-        case .wordLeft, .alt("b"): line.moveWordLeft()
-        case .wordRight, .alt("f"): line.moveWordRight()
-        case .up, .control("p"): if let text = history.older(than: line.text) { line.replace(with: text) }
-        case .down, .control("n"): if let text = history.newer() { line.replace(with: text) }
-        case .control("k"): line.killToEnd()
-        case .control("u"), .control("c"): line.killToStart()
-        case .control("w"): line.killTokenBackward()
-        case .control("y"): line.yank()
-        default: break
-        }
-    }
+    /// Gives back what was not taken, unless something else is being written already.
+    mutating func restore(_ text: String) { if line.isEmpty { line.replace(with: text) } }
 
     // MARK: - Drawing
 
     /// All lines of a picture of this size; none is wider than `columns`.
     mutating func lines(_ picture: Picture, columns: Int, height: Int) -> [String] {
         page = max(1, height - 4)
-        let rows = picture.messages.flatMap { Self.rows(of: $0, columns: columns, style) }
-        scrolled = max(0, min(scrolled, rows.count - page))
-        let shown = rows.dropLast(scrolled).suffix(page)
+        let shown = rows(picture, columns)
         let isLive = picture.connection == .live
         let trip = isLive ? picture.roundTrip.map { "  rtt \($0.phrase)" } ?? "" : ""
-        let standing = Self.cut(picture.connection.label.escapedOnOneLine + trip, max(10, columns / 2))
+        let label = Self.cut(picture.connection.label.escapedOnOneLine, max(10, columns / 2))
+        let standing = label.columns + trip.columns <= columns / 2 ? label + trip : label
         let names = picture.people.map(\.escapedOnOneLine).joined(separator: ", ")
         let title = Self.cut("\(picture.title.escapedOnOneLine)  \(names)", columns - standing.columns - 2)
         let gap = String(repeating: " ", count: max(1, columns - title.columns - standing.columns))
@@ -98,34 +90,52 @@ struct ChatBoard: Hashable, Sendable {
         lines += Array(repeating: "", count: page - shown.count) + shown
         lines.append(note(picture, columns))
         lines.append(prompt(columns))
-        return lines
+        return lines.suffix(max(1, height))
+    }
+
+    /// The rows of messages that are to be seen; of the others no more is drawn than it takes to know that.
+    private mutating func rows(_ picture: Picture, _ columns: Int) -> [String] {
+        if scrolled > 0, let newest, let place = picture.messages.lastIndex(where: { $0.id == newest }) {
+            scrolled += picture.messages[(place + 1)...].reduce(0) { $0 + Self.rows(of: $1, columns: columns, style).count }
+        }
+        newest = picture.messages.last?.id
+        var (pieces, count): ([[String]], Int) = ([], 0)
+        for message in picture.messages.reversed() where count < page + scrolled {
+            let rows = Self.rows(of: message, columns: columns, style)
+            pieces.append(rows)
+            count += rows.count
+        }
+        scrolled = max(0, min(scrolled, count - page))
+        return pieces.reversed().flatMap(\.self).dropLast(scrolled).suffix(page)
     }
 
     private func note(_ picture: Picture, _ columns: Int) -> String {
-        if let problem = picture.problem { return style.paint(Self.cut(problem.escapedOnOneLine + "  (Control-L)", columns), .bad) }
+        if let problem = picture.problem {
+            let hint = "  (Control-L)"
+            return style.paint(Self.cut(problem.escapedOnOneLine, columns - hint.columns) + hint, .bad)
+        }
         if scrolled > 0 { return style.paint(Self.cut("\(scrolled.counted("row")) below, ↓ goes there", columns), .dim) }
-        guard !picture.typing.isEmpty else { return style.paint(Self.cut("↑ older messages, Control-C ends", columns), .dim) }
+        let failed = picture.messages.count { $0.delivery?.isFailed ?? false }
+        if failed > 0 { return style.paint(Self.cut("\(failed) not sent: Control-R sends again, Control-X discards", columns), .bad) }
+        guard !picture.typing.isEmpty else {
+            return style.paint(Self.cut((picture.hasEarlier ? "↑ older messages, " : "") + "Control-C ends", columns), .dim)
+        }
         let names = picture.typing.prefix(3).map(\.escapedOnOneLine).joined(separator: ", ")
         return style.paint(Self.cut("\(names) \(picture.typing.count == 1 ? "is" : "are") typing…", columns), .note)
     }
 
-    /// The line that is being written, with its cursor.
-    private func prompt(_ columns: Int) -> String {
-        let before = "> " + line.before.escapedOnOneLine
-        let room = max(4, columns - 2)
-        var left = before
-        while left.columns > room - 1 { left.removeFirst() }
-        let after = line.after.escapedOnOneLine
-        let cursor = after.first.map(String.init) ?? " "
-        let rest = Self.cut(String(after.dropFirst()), room - left.columns - cursor.columns)
-        return left + (style.isColoured ? "\u{1B}[7m\(cursor)\u{1B}[0m" : "▏" + (after.isEmpty ? "" : cursor)) + rest
+    /// The line that is being written, with room for the cursor behind it.
+    private mutating func prompt(_ columns: Int) -> String {
+        let (left, right) = line.row(columns: max(1, columns - Self.prompt.columns - 1))
+        cursor = Self.prompt.columns + left.columns
+        return style.paint(Self.prompt, .prompt) + left + right
     }
 
     /// The rows of one message: time, who, what, and on the last its tick.
     static func rows(of message: ChatMessage, columns: Int, _ style: Style) -> [String] {
         let who = message.isOwn ? "you" : message.user?.text.escapedOnOneLine ?? "?"
         let head = "\(TimeOfDay.minutes(of: message.at)) \(cut(who, max(4, columns / 3))): "
-        let words = message.isDeleted ? "(deleted)" : message.text.escapedForTerminal(indent: "")
+        let words = message.isDeleted ? "(deleted)" : message.text.escapedForTerminal(indent: "").replacing("\t", with: "    ")
         let tail =
             message.reactions.map { " \($0.key.escapedOnOneLine)\($0.users.count > 1 ? String($0.users.count) : "")" }.joined()
             + (message.isEdited ? " (edited)" : "")
@@ -133,7 +143,7 @@ struct ChatBoard: Hashable, Sendable {
         let width = max(8, columns - head.columns - tick.columns - 1)
         var rows = wrapped(words + tail, width)
         let indent = String(repeating: " ", count: head.columns)
-        let isBad = if case .failed = message.delivery { true } else { false }
+        let isBad = message.delivery?.isFailed ?? false
         for place in rows.indices {
             let text = message.isDeleted || message.seq == nil ? style.paint(rows[place], .dim) : rows[place]
             rows[place] = (place == 0 ? style.paint(head, message.isOwn ? .sent : .received) : indent) + text
@@ -147,21 +157,23 @@ struct ChatBoard: Hashable, Sendable {
     static func wrapped(_ text: String, _ columns: Int) -> [String] {
         var rows: [String] = []
         for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            var row = ""
+            var (row, used, gap) = ("", 0, "")
             for word in paragraph.split(separator: " ", omittingEmptySubsequences: false) {
-                let joined = row.isEmpty ? String(word) : row + " " + word
-                if joined.columns <= columns {
-                    row = joined
+                let width = gap.utf8.count + word.columns
+                if used + width <= columns {
+                    row += gap + word
+                    (used, gap) = (used + width, " ")
                     continue
                 }
                 if !row.isEmpty { rows.append(row) }
-                row = ""
+                (row, used, gap) = ("", 0, " ")
                 for character in word {
-                    if row.columns + character.columns > columns {
+                    if used + character.columns > columns {
                         rows.append(row)
-                        row = ""
+                        (row, used) = ("", 0)
                     }
                     row.append(character)
+                    used += character.columns
                 }
             }
             rows.append(row)
@@ -178,4 +190,9 @@ struct ChatBoard: Hashable, Sendable {
         }
         return result
     }
+}
+
+extension ChatDelivery {
+    /// Whether it needs somebody to say what is to become of it.
+    var isFailed: Bool { if case .failed = self { true } else { false } }
 }

@@ -1,50 +1,71 @@
-import Foundation
 import HoldfastRooms
 
 /// The owner of the terminal that a chat is drawn on.
+///
+/// Keys are taken at once, whatever waits for the store or the hub: without them nobody could leave.
 @MainActor final class ChatScreen {
+    /// All that a picture is made of.
+    private struct Source: Equatable {
+        var picture: ChatBoard.Picture
+        var board: ChatBoard
+        var columns: Int
+        var rows: Int
+    }
+
     private let chat: ChatModel
     private var board: ChatBoard
     private var decoder = KeyDecoder()
-    private var last: [String] = []
+    private var last: Source?
+    private var isOpen = false
+    private let (texts, outgoing) = AsyncStream.makeStream(of: String.self)
+    private let (calls, earlier) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// How long the hub takes to answer a ping; nil: it has not.
     var roundTrip: Duration?
 
     init(_ chat: ChatModel, style: Style) { (self.chat, board) = (chat, ChatBoard(style: style)) }
 
     /// Takes the screen; false if standard input is no terminal.
-    func open() -> Bool { RawMode.enter(for: .screen) }
+    func open() -> Bool {
+        isOpen = RawMode.enter(for: .conversation)
+        last = nil
+        return isOpen
+    }
 
-    /// Gives the terminal back.
-    func close() { RawMode.leave() }
+    /// Gives the terminal back, and takes no more texts.
+    func close() {
+        isOpen = false
+        RawMode.leave()
+        outgoing.finish()
+    }
 
     /// Draws, if there is anything new to see.
     func draw() {
+        guard isOpen else { return }
         chat.markRead()
         let picture = ChatBoard.Picture(
             title: chat.title, people: chat.people.map(\.text), typing: chat.typing.map(\.text), connection: chat.connection,
             roundTrip: roundTrip, messages: chat.messages, hasEarlier: chat.hasEarlier, problem: chat.problem)
-        // Asked anew each time, so a window that changes is no event.
-        let size = StandardOutput.size()
-        let lines = board.lines(picture, columns: size.columns > 0 ? size.columns : 80, height: size.rows > 0 ? size.rows : 24)
-        guard lines != last else { return }
-        last = lines
-        StandardOutput.write(BoardScreen.picture(of: lines))
+        let size = ScreenPicture.size
+        guard last != Source(picture: picture, board: board, columns: size.columns, rows: size.rows) else { return }
+        let lines = board.lines(picture, columns: size.columns, height: size.rows)
+        last = Source(picture: picture, board: board, columns: size.columns, rows: size.rows)
+        StandardOutput.write(ScreenPicture.drawing(lines, cursor: board.cursor))
     }
 
     /// Takes what was typed; false if that ends the chat.
-    func type(_ bytes: [UInt8]) async -> Bool {
+    func type(_ bytes: [UInt8]) -> Bool {
         for key in decoder.decode(bytes) {
             switch board.press(key) {
             case .leave: return false
-            case .send(let text): await send(text)
-            case .loadEarlier: await chat.loadEarlier()
+            case .send(let text): outgoing.yield(text)
+            case .loadEarlier: earlier.yield()
             case .putAwayProblem: chat.problem = nil
+            case .retry: for message in failed { chat.retry(message) }
+            case .discard: for message in failed { chat.discard(message) }
             case .suspend:
                 RawMode.leave()
                 Signals.suspendProcess()
                 _ = open()
-                last = []
             case nil: break
             }
         }
@@ -52,8 +73,18 @@ import HoldfastRooms
         return true
     }
 
-    private func send(_ text: String) async {
-        chat.draft = text
-        await chat.send()
+    private var failed: [ChatMessage] { chat.messages.filter { $0.delivery?.isFailed ?? false } }
+
+    /// Sends what was written, one after the other, until the screen is closed.
+    func send() async {
+        for await text in texts {
+            chat.draft = text
+            await chat.send()
+            // The outbox did not take it.
+            if !chat.draft.isEmpty { board.restore(chat.draft) }
+        }
     }
+
+    /// Loads older messages whenever somebody goes back to them.
+    func loadEarlier() async { for await _ in calls { await chat.loadEarlier() } }
 }

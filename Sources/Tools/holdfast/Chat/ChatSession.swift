@@ -6,6 +6,8 @@ struct ChatSession: Sendable {
     let rooms: Rooms
     let room: Room
     let style: Style
+    /// What is not sent waits in a file, and not only here.
+    let hasStore: Bool
     private static let framesPerSecond = 20
 
     // MARK: - On the whole screen
@@ -24,22 +26,33 @@ struct ChatSession: Sendable {
                 return nil
             }
             group.addTask {
-                let input = StandardInput()
-                while let bytes = await input.read() {
-                    guard await screen.type(bytes) else { return .clean }
-                }
-                return Task.isCancelled ? nil : .clean
+                await screen.loadEarlier()
+                return nil
             }
+            group.addTask { await talk(on: screen) }
             var outcome: Outcome?
             while outcome == nil, let next = await group.next() { outcome = next }
             group.cancelAll()
             await group.waitForAll()
             return outcome ?? .failed
         }
-        await screen.close()
         let waiting = room.outbox.count { $0.stage.position == nil }
-        if waiting > 0 { StandardOutput.warn(style.paint("* \(waiting.counted("message")) not stored yet", .note)) }
+        if waiting > 0 {
+            let end = hasStore ? "not stored by the hub yet; what waits in --store goes out with its next use" : "not stored, and lost"
+            StandardOutput.warn(style.paint("* \(waiting.counted("message")) \(end)", .note))
+        }
         return outcome
+    }
+
+    /// Takes keys until one ends the chat; what was sent before that is in the outbox when it returns.
+    private func talk(on screen: ChatScreen) async -> Outcome? {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await screen.send() }
+            let input = StandardInput()
+            while let bytes = await input.read(), await screen.type(bytes) {}
+            await screen.close()  // From here on Control-C is SIGINT again.
+        }
+        return Task.isCancelled ? nil : .clean
     }
 
     // MARK: - Lines in, lines out
@@ -60,8 +73,7 @@ struct ChatSession: Sendable {
         do {
             for try await update in room.messages {
                 guard let entry = update.entry else { continue }
-                guard let line = json ? EntryLine.json(entry, room: room.name) : EntryLine.text(entry) else { continue }
-                StandardOutput.write(line + "\n")
+                if let line = json ? EntryLine.json(entry, room: room.name) : EntryLine.text(entry) { StandardOutput.write(line + "\n") }
                 room.readUpTo(entry.seq)
             }
             return nil
@@ -72,27 +84,19 @@ struct ChatSession: Sendable {
     }
 
     private func sendLines(patience: Duration) async -> Outcome? {
-        var (outcome, receipts) = (Outcome.clean, [Receipt]())
-        do throws(RoomsError) {
-            for await line in Lines(texts: []) {
-                guard case .text(let text) = line else {
-                    outcome = .badInput
-                    continue
-                }
-                if text.isEmpty { continue }
-                receipts.append(try await room.send(ChatText(text)))
-                if receipts.count > 100 { try await receipts.removeFirst().stored(within: patience) }
-            }
-            if Task.isCancelled { return nil }
-            var last = LogPosition.nowhere
-            for receipt in receipts { last = try await receipt.stored(within: patience) }
-            if !receipts.isEmpty { await printed(last, within: patience) }
-            return outcome
-        } catch {
-            if case .cancelled = error { return nil }
-            StandardOutput.warn("\(error)".escapedOnOneLine)
-            return Outcome(error)
+        let sender = LineSender(rooms: rooms, patience: patience, skipsEmpty: true) { text throws(RoomsError) in
+            try await room.send(ChatText(text))
         }
+        let (outcome, last) = await sender.send(Lines(texts: [])) { fate in
+            switch fate {
+            case .stored: break
+            case .failed(_, let error): StandardOutput.warn("\(error)".escapedOnOneLine)
+            case .unfit(let reason): StandardOutput.warn(reason)
+            }
+        }
+        if Task.isCancelled { return nil }
+        if let last { await printed(last, within: patience) }
+        return outcome
     }
 }
 

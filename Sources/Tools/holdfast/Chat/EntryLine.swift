@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastRooms
+import RoomCore
 
 /// An entry as a line of JSON, for programs.
 enum EntryLine {
@@ -11,32 +12,44 @@ enum EntryLine {
             ("type", quoted(entry.type)),
         ]
         if let about = entry.about { fields.append(("about", #"{"kind":\#(quoted(about.kind)),"seq":\#(about.seq)}"#)) }
-        switch entry.payload {
-        // Between the values of JSON a line end is a space.
-        case .json(let bytes): fields.append(("body", String(decoding: bytes.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)))
-        case .binary(let bytes): fields.append(("bin", quoted(Data(bytes).base64EncodedString())))
-        }
+        fields.append(body(entry.payload))
         return object(fields)
     }
 
     /// What became of a message that was sent.
-    static func json(stored id: MessageID, at position: LogPosition, in room: RoomName) -> String {
+    static func json(stored id: MessageID, at position: LogPosition, in room: String) -> String {
         object([
-            ("room", quoted(room.text)), ("id", quoted("\(id)")), ("stored", "true"), ("seq", String(position.seq)),
+            ("room", quoted(room)), ("id", quoted("\(id)")), ("stored", "true"), ("seq", String(position.seq)),
             ("epoch", quoted(position.description.split(separator: "@").last.map(String.init) ?? "")),
         ])
     }
 
     /// That a message was not stored, and why.
-    static func json(failed id: MessageID?, in room: RoomName, _ error: RoomsError) -> String {
+    static func json(failed id: MessageID?, in room: String, _ error: RoomsError) -> String {
         object(
-            [("room", quoted(room.text))] + (id.map { [("id", quoted("\($0)"))] } ?? [])
+            [("room", quoted(room))] + (id.map { [("id", quoted("\($0)"))] } ?? [])
                 + [("stored", "false"), ("retry", error.isRetryable ? "true" : "false"), ("error", quoted("\(error)"))])
     }
 
     /// That what came before is to be forgotten.
     static func json(replaced position: LogPosition, in room: RoomName) -> String {
         object([("room", quoted(room.text)), ("replaced", "true"), ("seq", String(position.seq))])
+    }
+
+    /// A message in the outbox of a store, and whether it waits or has failed.
+    static func json(outbox row: OutboxRow) -> String {
+        let failure: OutboxFailure? =
+            switch row.state {
+            case .queued: nil
+            case .burning(let failure), .failed(let failure): failure
+            }
+        var fields = [
+            ("room", quoted(row.room.text)), ("id", quoted("\(row.publication.id)")), ("sent", String(row.publication.sent)),
+            ("state", failure == nil ? "\"waiting\"" : "\"failed\""),
+        ]
+        if let failure { fields += [("code", String(failure.code.rawValue)), ("error", quoted(failure.text))] }
+        if let content = row.publication.content { fields += [("type", quoted(content.type)), body(content.payload)] }
+        return object(fields)
     }
 
     /// For people: who, and what; nil of what only changes others.
@@ -48,8 +61,16 @@ enum EntryLine {
         return words.map { "\(entry.user.text): \($0)".escapedForTerminal() }
     }
 
+    /// One line, and nothing in it that could drive a terminal: what others wrote stands in it.
     private static func object(_ fields: [(String, String)]) -> String {
-        "{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
+        ("{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}").escapedWithinJSON
+    }
+
+    private static func body(_ payload: RoomCore.Payload) -> (String, String) {
+        switch payload {
+        case .json(let bytes): ("body", String(decoding: bytes, as: UTF8.self))
+        case .binary(let bytes): ("bin", quoted(Data(bytes).base64EncodedString()))
+        }
     }
 
     /// A string of JSON.

@@ -9,10 +9,10 @@ struct ChatCommand: AsyncParsableCommand {
         discussion: """
             At a terminal it takes the whole screen: messages with what has become of the own ones (… waiting, ↑ sent, ✓ stored, \
             ✓✓ seen, ✗ failed), who is there and who types, and how the connection is. It survives cuts: what is written meanwhile waits. \
-            ↑ on an empty line goes back, Control-C ends.
+            ↑ on an empty line or Page up goes back, Control-R sends what has failed again and Control-X discards it, Control-C ends.
 
-            Into or from a pipe, or with --plain, each line of standard input is a message and each entry a line; it ends when the input \
-            has ended and everything is stored.
+            Into or from a pipe, or with --plain or --json, each line of standard input is a message and each entry a line; it ends when \
+            the input has ended and everything is stored.
 
             EXAMPLE:
               holdfast serve hub --dev
@@ -29,10 +29,10 @@ struct ChatCommand: AsyncParsableCommand {
     @Flag(help: "Print lines of JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("How many earlier messages to begin with.", valueName: "count"))
+    @Option(help: ArgumentHelp("How many earlier messages to begin with, if nothing is stored.", valueName: "count"))
     var last = 50
 
-    @Option(help: ArgumentHelp("In a pipe: how long to wait for each message to be stored.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("In a pipe: how long to wait for each message to be stored, after the one before it.", valueName: "seconds"))
     var timeout = Seconds(30)
 
     func validate() throws {
@@ -47,7 +47,7 @@ struct ChatCommand: AsyncParsableCommand {
         let outcome = await ending(rooms) {
             do throws(RoomsError) {
                 let room = try await rooms.join(options.room, from: .last(last))
-                let session = ChatSession(rooms: rooms, room: room, style: style)
+                let session = ChatSession(rooms: rooms, room: room, style: style, hasStore: options.store != nil)
                 return isScreen ? await session.show() : await session.pipe(json: json, patience: timeout.duration)
             } catch {
                 StandardOutput.warn("\(error)".escapedOnOneLine)

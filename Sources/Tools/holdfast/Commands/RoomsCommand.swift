@@ -5,5 +5,5 @@ struct RoomsCommand: AsyncParsableCommand {
         commandName: "rooms",
         abstract: "Send to a room of a hub, and read it, from scripts.",
         discussion: "A hub is what 'holdfast serve hub' serves; 'holdfast chat' is for people.",
-        subcommands: [RoomsSendCommand.self, RoomsTailCommand.self, RoomsHistoryCommand.self])
+        subcommands: [RoomsSendCommand.self, RoomsTailCommand.self, RoomsHistoryCommand.self, RoomsOutboxCommand.self])
 }

@@ -8,8 +8,8 @@ struct RoomsTailCommand: AsyncParsableCommand {
         abstract: "Print the entries of a room as they come.",
         discussion: """
             A line of JSON for each entry, in the order of the room, without a gap and without a repeat whatever happens to the connection. \
-            With --store it goes on from where the file ends. {"replaced":true} says that what came before no longer joins what follows. \
-            Ends with SIGINT, or after --count or --for.
+            With --store it goes on after the last entry that it printed before. "replaced":true says that what came before no longer \
+            joins what follows. Ends with SIGINT, or after --count or --for.
 
             EXAMPLE:
               holdfast rooms tail ws://localhost:9001/ --room lobby --name bob --from beginning
@@ -36,6 +36,7 @@ struct RoomsTailCommand: AsyncParsableCommand {
     @OptionGroup var options: RoomOptions
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Where to begin if nothing is stored: 'now', 'beginning', -20 for the last 20, or 57 for all after number 57.",
             valueName: "place"))
@@ -68,18 +69,27 @@ struct RoomsTailCommand: AsyncParsableCommand {
         }
         do {
             let room = try await rooms.join(options.room, from: start, limit: 0, presence: nil)
-            for try await update in room.messages {
+            let mark = try options.store.map { try PrintedMark(store: $0, room: room.name) }
+            if mark?.position != nil { least = 0 }
+            var epoch = mark?.position?.epoch
+            for try await update in mark?.position.map(room.messages(after:)) ?? room.messages {
                 switch update {
                 case .entry(let entry):
+                    let position = LogPosition(epoch: epoch ?? room.status.cursor.epoch, seq: entry.seq)
+                    epoch = position.epoch
                     guard entry.seq > least else { continue }
                     if !text {
                         StandardOutput.write(EntryLine.json(entry, room: room.name) + "\n")
                     } else if let line = EntryLine.text(entry) {
                         StandardOutput.write(line + "\n")
                     }
+                    try mark?.note(position)
                     left -= 1
                     if left == 0 { return .clean }
                 case .replaced(let position):
+                    // Another log counts anew.
+                    if let epoch, epoch != position.epoch { least = 0 }
+                    epoch = position.epoch
                     if !text { StandardOutput.write(EntryLine.json(replaced: position, in: room.name) + "\n") }
                 }
             }
@@ -93,26 +103,32 @@ struct RoomsTailCommand: AsyncParsableCommand {
 
 /// Runs what a command does with rooms until it is done, a signal comes, or the time is over; then closes them.
 func ending(_ rooms: Rooms, after duration: Duration? = nil, _ body: @escaping @Sendable () async -> Outcome) async -> Outcome {
-    let outcome = await withTaskGroup(of: Outcome?.self) { group in
-        group.addTask { await body() }
-        group.addTask { await Signals.firstEnding() }
-        group.addTask { await fatalEnd(of: rooms) }
-        if let duration { group.addTask { (try? await Task.sleep(for: duration)) == nil ? nil : .clean } }
-        var outcome: Outcome?
-        while outcome == nil, let next = await group.next() { outcome = next }
+    enum End: Sendable {
+        case outcome(Outcome)
+        case fatal(RoomsError)
+    }
+    let end = await withTaskGroup(of: End?.self) { group in
+        group.addTask { .outcome(await body()) }
+        group.addTask { await Signals.firstEnding().map { .outcome($0) } }
+        group.addTask { await fatalEnd(of: rooms).map { .fatal($0) } }
+        if let duration { group.addTask { (try? await Task.sleep(for: duration)) == nil ? nil : .outcome(.clean) } }
+        var end: End?
+        while end == nil, let next = await group.next() { end = next }
         group.cancelAll()
-        return outcome ?? .failed
+        return end
     }
     await rooms.close()
-    return outcome
+    // Not before the body has given the screen back.
+    if case .fatal(let error) = end { StandardOutput.warn("\(error)".escapedOnOneLine) }
+    return switch end {
+    case .outcome(let outcome): outcome
+    case .fatal(let error): Outcome(error)
+    case nil: .failed
+    }
 }
 
 /// Waits until the rooms have ended for a reason that trying again does not help.
-private func fatalEnd(of rooms: Rooms) async -> Outcome? {
-    for await state in rooms.states {
-        guard case .closed(let error?) = state else { continue }
-        StandardOutput.warn("\(error)".escapedOnOneLine)
-        return Outcome(error)
-    }
+private func fatalEnd(of rooms: Rooms) async -> RoomsError? {
+    for await state in rooms.states { if case .closed(let error?) = state { return error } }
     return nil
 }

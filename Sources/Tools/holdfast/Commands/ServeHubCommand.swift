@@ -10,13 +10,14 @@ struct ServeHubCommand: AsyncParsableCommand {
         discussion: """
             Clients connect to /rooms with the protocol of docs/rooms-protocol.md: 'holdfast chat', 'holdfast rooms', an app with HoldfastRooms, \
             or the page that the hub itself has at /. On the same port are /status, /healthz, /readyz, /metrics (Prometheus) and, with an API \
-            key, POST and GET /api/rooms/ROOM/messages and POST /api/backup. Status and metrics are for this machine, and for who shows an API key.
+            key, POST and GET /api/rooms/ROOM/messages, GET /api/rooms/ROOM/export and POST /api/backup. Status and metrics are for this \
+            machine, and for who shows an API key.
 
             Somebody has to vouch for who joins: give keys for JSON Web Tokens, or --dev while developing. The claims of a token are \
             sub (the user), exp, nbf, iss, aud, and rooms, such as {"team-*": "rwp", "lobby": "r"}: read, write, presence, admin.
 
-            --config names a JSON file with the same names as the options, such as {"data": "/var/lib/rooms", "port": 9001, "jwks": "keys.json"}; \
-            what is given as an option holds against it.
+            --config names a JSON file with the same names as the options, such as {"data": "/var/lib/rooms", "port": 9001, "jwks": "keys.json", \
+            "limit": {"user.connections": 5}}; what is given as an option holds against it.
 
             The URL goes to standard output once the hub listens, everything else to standard error. SIGINT (Control-C) and SIGTERM tell every \
             client when to come back, ack what was taken, and end the hub with status 0; a second one ends it at once.
@@ -27,12 +28,15 @@ struct ServeHubCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard serve.http.version == .http1 else { throw ValidationError("a hub speaks HTTP/1.1 only.") }
+        guard serve.maxMessage == nil, !serve.noCompression else {
+            throw ValidationError(
+                "a hub does not compress, and takes frames as its protocol says: --max-message and --no-compression have no effect.")
+        }
     }
 
     func run() async throws {
         let file = try hub.settings()
-        try await HubRunner(options: file.completing(serve)).run { server, quiet in
-            try await file.completing(hub).configuration(server, isQuiet: quiet)
-        }
+        let hub = try file.completing(hub)
+        try await HubRunner(options: file.completing(serve)).run { server, quiet in try await hub.configuration(server, isQuiet: quiet) }
     }
 }

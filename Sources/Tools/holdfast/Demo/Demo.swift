@@ -10,8 +10,8 @@ struct Demo: Sendable {
     private static let room = "demo"
     private static let messages = 24
     private static let interval = Duration.milliseconds(250)
-    /// Whatever happens, the conversation is over well before 20 seconds.
-    private static let limit = Duration.seconds(14)
+    /// Whatever happens, the conversation is over then; it takes some 8 seconds.
+    private static let limit = Duration.seconds(60)
     private static let words = [
         "hello", "hi, who is there?", "just us two", "and a hub", "which keeps everything", "on its disk", "what if the link breaks?",
         "we go on", "and if it is cut?", "I keep typing", "it waits here", "and goes out later", "what if the hub is killed?",
@@ -39,6 +39,7 @@ struct Demo: Sendable {
             await converse(over: link, hub, stores)
             try await link.stop()
             await hub.stop()
+            try Task.checkCancellation()
             try await count(directory, stores)
             for store in stores.values { try store.close() }
         } catch {

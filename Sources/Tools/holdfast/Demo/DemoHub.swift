@@ -4,6 +4,9 @@ import Foundation
 actor DemoHub {
     struct Failure: Error, CustomStringConvertible { let description: String }
 
+    /// How long it may take until it listens.
+    private static let patience = Duration.seconds(30)
+
     private let directory: String
     private var process: Process?
     /// Where it listens, from the first start on.
@@ -20,7 +23,17 @@ actor DemoHub {
         (process.standardInput, process.standardOutput, process.standardError) = (FileHandle.nullDevice, output, FileHandle.nullDevice)
         try process.run()
         self.process = process
-        let line = await Self.firstLine(of: output.fileHandleForReading)
+        let line = await withTaskGroup(of: String?.self) { group in
+            group.addTask { await Self.firstLine(of: output.fileHandleForReading) }
+            group.addTask {
+                try? await Task.sleep(for: Self.patience)
+                return nil
+            }
+            let line = await group.next() ?? nil
+            if line == nil { kill() }  // Whoever reads what it says waits for its end.
+            group.cancelAll()
+            return line
+        }
         guard let url = line.flatMap(URL.init(string:)), let port = url.port else {
             kill()
             throw Failure(description: "the hub did not start: \(line ?? "it said nothing")")

@@ -43,8 +43,24 @@ struct HubOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Keep entries for at most so many days.", valueName: "days"))
     var keepDays: Int64?
 
+    @Option(help: ArgumentHelp("Keep at most so many bytes of a room, such as 64M.", valueName: "bytes"))
+    var keepBytes: ByteCount?
+
     @Option(help: ArgumentHelp("How many connections may be open at once (default: 10000).", valueName: "count"))
     var maxConnections: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Change a limit of each connection, user or address, such as user.connections=5; may be repeated. There are \(HubLimit.names).",
+            discussion: "Messages, bytes and joins are by the second. An address has 1000 connections at most unless it is said otherwise.",
+            valueName: "name=number"))
+    var limit: [HubLimit] = []
+
+    @Flag(
+        help: ArgumentHelp(
+            "All clients come through a proxy that adds their address to X-Forwarded-For.",
+            discussion: "That address is what limits count, and nobody is taken for this machine: status and metrics ask for an API key."))
+    var behindProxy = false
 
     @Option(help: ArgumentHelp("The name of this process among those of the hub.", valueName: "name"))
     var node: String?
@@ -81,6 +97,11 @@ struct HubOptions: ParsableArguments {
         configuration.server.compression = nil
         configuration.server.unsentLimit = HubConfiguration(data: "").server.unsentLimit
         configuration.server.maximumConnections = OpenFiles.makeRoom(forConnections: maxConnections ?? 10_000)
+        // One address does not take them all, unless it is told that it may.
+        configuration.perAddress.connections = min(
+            configuration.perAddress.connections, Int64(configuration.server.maximumConnections / 2))
+        for limit in limit { limit.apply(to: &configuration) }
+        configuration.isBehindProxy = behindProxy
         configuration.logger.logLevel = isQuiet ? .error : .notice
         configuration.takesDevelopmentTokens = dev
         configuration.authority = try await authority(configuration.logger)
@@ -88,6 +109,7 @@ struct HubOptions: ParsableArguments {
         if let node { configuration.node = node }
         configuration.retention.count = keepCount
         configuration.retention.age = keepDays.map { $0 * 86_400_000 }
+        configuration.retention.bytes = keepBytes.map { Int64($0.bytes) }
         if let apiKeyFile {
             let lines = try String(contentsOfFile: apiKeyFile, encoding: .utf8).split(whereSeparator: \.isNewline)
             configuration.apiKeys = lines.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty && !$0.hasPrefix("#") }

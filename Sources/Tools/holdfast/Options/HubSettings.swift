@@ -1,10 +1,24 @@
 import ArgumentParser
 import Foundation
 
+extension ByteCount: Decodable {
+    /// A number, or a text with a unit.
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        let text = try (try? value.decode(Int.self)).map(String.init) ?? value.decode(String.self)
+        guard let count = ByteCount(argument: text) else {
+            throw DecodingError.dataCorruptedError(in: value, debugDescription: "\(text) is no number of bytes")
+        }
+        self = count
+    }
+}
+
 /// The options of a hub as a file has them.
 struct HubSettings: Decodable {
     var host: String?
     var port: Int?
+    var unix: String?
+    var metrics: Int?
     var tlsCert: String?
     var tlsKey: String?
     var data: String?
@@ -19,11 +33,14 @@ struct HubSettings: Decodable {
     var backupTo: String?
     var keepCount: Int64?
     var keepDays: Int64?
+    var keepBytes: ByteCount?
+    var limit: [String: Int64]?
+    var behindProxy: Bool?
     var maxConnections: Int?
     var node: String?
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-        case host, port, data, dev, jwks, issuer, audience, origin, node
+        case host, port, unix, metrics, data, dev, jwks, issuer, audience, origin, node, limit
         case tlsCert = "tls-cert"
         case tlsKey = "tls-key"
         case secretFile = "secret-file"
@@ -32,6 +49,8 @@ struct HubSettings: Decodable {
         case backupTo = "backup-to"
         case keepCount = "keep-count"
         case keepDays = "keep-days"
+        case keepBytes = "keep-bytes"
+        case behindProxy = "behind-proxy"
         case maxConnections = "max-connections"
     }
     private struct AnyKey: CodingKey {
@@ -53,6 +72,8 @@ struct HubSettings: Decodable {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         host = try values.decodeIfPresent(String.self, forKey: .host)
         port = try values.decodeIfPresent(Int.self, forKey: .port)
+        unix = try values.decodeIfPresent(String.self, forKey: .unix)
+        metrics = try values.decodeIfPresent(Int.self, forKey: .metrics)
         tlsCert = try values.decodeIfPresent(String.self, forKey: .tlsCert)
         tlsKey = try values.decodeIfPresent(String.self, forKey: .tlsKey)
         data = try values.decodeIfPresent(String.self, forKey: .data)
@@ -67,19 +88,23 @@ struct HubSettings: Decodable {
         backupTo = try values.decodeIfPresent(String.self, forKey: .backupTo)
         keepCount = try values.decodeIfPresent(Int64.self, forKey: .keepCount)
         keepDays = try values.decodeIfPresent(Int64.self, forKey: .keepDays)
+        keepBytes = try values.decodeIfPresent(ByteCount.self, forKey: .keepBytes)
+        limit = try values.decodeIfPresent([String: Int64].self, forKey: .limit)
+        behindProxy = try values.decodeIfPresent(Bool.self, forKey: .behindProxy)
         maxConnections = try values.decodeIfPresent(Int.self, forKey: .maxConnections)
         node = try values.decodeIfPresent(String.self, forKey: .node)
     }
 
-    /// Options, with what they leave at its default out of this.
+    /// Options, with what they leave out from here.
     func completing(_ options: ServeOptions) throws -> ServeOptions {
-        var (options, usual) = (options, try ServeOptions.parse([]))
-        if options.host == usual.host, let host { options.host = host }
-        if options.port == usual.port, let port { options.port = port }
-        if options.tlsCert == nil { (options.tlsCert, options.tlsKey) = (tlsCert, tlsKey) }
-        usual = options
-        try usual.validate()
-        return usual
+        var options = options
+        if options.unix == nil, options.host == nil, options.port == nil { options.unix = unix }
+        options.host = options.host ?? host
+        options.port = options.port ?? port
+        options.metrics = options.metrics ?? metrics
+        if options.tlsCert == nil, !options.tlsSelfSigned { (options.tlsCert, options.tlsKey) = (tlsCert, tlsKey) }
+        try options.validate()
+        return options
     }
 
     /// The same.
@@ -97,11 +122,24 @@ struct HubSettings: Decodable {
         options.backupTo = options.backupTo ?? backupTo
         options.keepCount = options.keepCount ?? keepCount
         options.keepDays = options.keepDays ?? keepDays
+        options.keepBytes = options.keepBytes ?? keepBytes
+        // The last one of a name holds.
+        options.limit = try limits() + options.limit
+        options.behindProxy = options.behindProxy || behindProxy == true
         options.maxConnections = options.maxConnections ?? maxConnections
         options.node = options.node ?? node
         options.config = nil
         try options.validate()
         return options
+    }
+
+    private func limits() throws -> [HubLimit] {
+        try (limit ?? [:]).map { name, value in
+            guard let limit = HubLimit(name: name, value: value) else {
+                throw ValidationError("limit: no \(name.escapedOnOneLine) of \(value); there are \(HubLimit.names), from 1 to 1000000000.")
+            }
+            return limit
+        }
     }
 
     /// What is wrong with a file, in few words.
@@ -110,7 +148,8 @@ struct HubSettings: Decodable {
         switch error {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             return "\(context.codingPath.last?.stringValue ?? "it") has a value of another kind"
-        case .dataCorrupted(let context): return context.debugDescription
+        case .dataCorrupted(let context):
+            return (context.codingPath.last.map { "\($0.stringValue): " } ?? "") + context.debugDescription
         default: return "it cannot be read"
         }
     }

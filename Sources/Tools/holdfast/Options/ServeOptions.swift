@@ -5,11 +5,11 @@ import HoldfastServer
 
 /// Where a development server listens, how it speaks, and what it tells.
 struct ServeOptions: ParsableArguments {
-    @Option(help: "The address to listen on; 0.0.0.0 for every IPv4 network of this machine.")
-    var host = "127.0.0.1"
+    @Option(help: "The address to listen on; 0.0.0.0 for every IPv4 network of this machine (default: 127.0.0.1).")
+    var host: String?
 
-    @Option(name: [.short, .long], help: "The port to listen on; 0 for any free one.")
-    var port = 9001
+    @Option(name: [.short, .long], help: "The port to listen on; 0 for any free one (default: 9001).")
+    var port: Int?
 
     @Option(help: ArgumentHelp("Listen on this Unix domain socket instead of a port.", valueName: "path"))
     var unix: String?
@@ -42,7 +42,7 @@ struct ServeOptions: ParsableArguments {
     var quiet = false
 
     func validate() throws {
-        guard 0...65535 ~= port else { throw ValidationError("--port: \(port) is not a port; use 0 to 65535.") }
+        if let port, !(0...65535 ~= port) { throw ValidationError("--port: \(port) is not a port; use 0 to 65535.") }
         if let metrics, !(0...65535 ~= metrics) { throw ValidationError("--metrics: \(metrics) is not a port; use 0 to 65535.") }
         if (tlsCert == nil) != (tlsKey == nil) { throw ValidationError("--tls-cert and --tls-key go together.") }
         if tlsCert != nil, tlsSelfSigned { throw ValidationError("--tls-self-signed and --tls-cert exclude each other.") }
@@ -54,7 +54,7 @@ struct ServeOptions: ParsableArguments {
     /// The configuration that the options ask for.
     func configuration(_ certificate: SelfSignedCertificate?) -> WebSocketServerConfiguration {
         var configuration = WebSocketServerConfiguration()
-        (configuration.host, configuration.port, configuration.unixSocket) = (host, port, unix)
+        (configuration.host, configuration.port, configuration.unixSocket) = (host ?? "127.0.0.1", port ?? 9001, unix)
         if let certificateFile = certificate?.certificateFile ?? tlsCert, let keyFile = certificate?.keyFile ?? tlsKey {
             configuration.tls = ServerTLSOptions(certificateChainFile: certificateFile, privateKeyFile: keyFile)
         }

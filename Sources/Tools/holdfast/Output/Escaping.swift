@@ -29,6 +29,16 @@ extension StringProtocol {
             }
         }
     }
+
+    /// JSON on one line that means the same, with what could drive a terminal written out as `\u009B`.
+    ///
+    /// Below U+0020 there is only what stands between the values: a space.
+    var escapedWithinJSON: String {
+        unicodeScalars.reduce(into: "") { result, scalar in
+            let digits = String(scalar.value, radix: 16, uppercase: true)
+            result += !scalar.drivesTerminal ? String(scalar) : scalar.value < 0x20 ? " " : "\\u" + "0000".dropLast(digits.count) + digits
+        }
+    }
 }
 
 extension Unicode.Scalar {

@@ -9,6 +9,6 @@ enum Key: Hashable, Sendable {
     /// Alt (or Escape) and a character.
     case alt(Character)
     case enter, tab, backspace, delete
-    case up, down, left, right, home, end
+    case up, down, left, right, home, end, pageUp, pageDown
     case wordLeft, wordRight
 }

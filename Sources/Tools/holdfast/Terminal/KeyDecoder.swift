@@ -117,6 +117,8 @@ struct KeyDecoder: Hashable, Sendable {
         case (UInt8(ascii: "~"), "1"), (UInt8(ascii: "~"), "7"): .home
         case (UInt8(ascii: "~"), "4"), (UInt8(ascii: "~"), "8"): .end
         case (UInt8(ascii: "~"), "3"): .delete
+        case (UInt8(ascii: "~"), "5"): .pageUp
+        case (UInt8(ascii: "~"), "6"): .pageDown
         case (UInt8(ascii: "C"), "1;3"), (UInt8(ascii: "C"), "1;5"): .wordRight
         case (UInt8(ascii: "D"), "1;3"), (UInt8(ascii: "D"), "1;5"): .wordLeft
         default: cursorKey(final)

@@ -67,32 +67,8 @@ struct LineEditor: Hashable, Sendable {
             if isShown { effects.append(.write("\u{1B}[H\u{1B}[2J" + promptRow)) }
         default:
             let before = line
-            edit(key)
+            line.edit(key, &history)
             if line != before { redraw(into: &effects) }
-        }
-    }
-
-    private mutating func edit(_ key: Key) {
-        switch key {
-        case .text(let text), .paste(let text): line.insert(text)
-        case .tab: line.insert("\t")
-        case .backspace, .control("h"): line.deleteBackward()
-        case .delete, .control("d"): line.deleteForward()
-        case .left, .control("b"): line.moveLeft()
-        case .right, .control("f"): line.moveRight()
-        case .home, .control("a"): line.moveToStart()
-        case .end, .control("e"): line.moveToEnd()
-        case .wordLeft, .alt("b"): line.moveWordLeft()
-        case .wordRight, .alt("f"): line.moveWordRight()
-        case .up, .control("p"): if let text = history.older(than: line.text) { line.replace(with: text) }
-        case .down, .control("n"): if let text = history.newer() { line.replace(with: text) }
-        case .control("k"): line.killToEnd()
-        case .control("u"): line.killToStart()
-        case .control("w"): line.killTokenBackward()
-        case .alt("d"): line.killWordForward()
-        case .control("y"): line.yank()
-        case .control("c"): line.replace(with: "")
-        case .enter, .control, .alt: break
         }
     }
 

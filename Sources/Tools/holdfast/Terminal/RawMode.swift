@@ -8,6 +8,9 @@ enum RawMode {
         static let prompt = Use(on: "\u{1B}[?2004h", off: "\u{1B}[?2004l")
         /// The whole screen is drawn, without a cursor and without wrapping; what stood there before comes back.
         static let screen = Use(on: "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l", off: "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
+        /// The same with a line to edit on it.
+        static let conversation = Use(
+            on: "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h", off: "\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
 
         let on: StaticString
         let off: StaticString

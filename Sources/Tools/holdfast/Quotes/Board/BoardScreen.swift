@@ -32,13 +32,11 @@ actor BoardScreen {
             board.sample()
             sampledAt = now
         }
-        // Asked anew each time, so a window that changes is no event.
-        let size = StandardOutput.size()
-        let lines = board.lines(
-            figures, ticksPerSecond: rate.perSecond, columns: size.columns > 0 ? size.columns : 80, height: size.rows > 0 ? size.rows : 24)
+        let size = ScreenPicture.size
+        let lines = board.lines(figures, ticksPerSecond: rate.perSecond, columns: size.columns, height: size.rows)
         guard lines != last else { return }
         last = lines
-        StandardOutput.write(Self.picture(of: lines))
+        StandardOutput.write(ScreenPicture.drawing(lines))
     }
 
     /// Takes what was typed; false if that ends the board.
@@ -54,10 +52,5 @@ actor BoardScreen {
             }
         }
         return true
-    }
-
-    /// What draws these lines over those before, all at once on terminals that can.
-    static func picture(of lines: [String]) -> String {
-        "\u{1B}[?2026h\u{1B}[H" + lines.joined(separator: "\u{1B}[K\r\n") + "\u{1B}[K\u{1B}[J\u{1B}[?2026l"
     }
 }
