@@ -45,6 +45,15 @@ import Testing
         await until(model) { $0.unread == 0 }
     }
 
+    @Test func `what was written is not lost when it cannot be sent`() async throws {
+        let (_, _, room) = try await RoomsStage.live()
+        let model = ChatModel(room)
+        let text = String(repeating: "x", count: 70_000)
+        model.draft = text
+        await model.send()
+        #expect(model.draft == text && model.problem != nil)
+    }
+
     @Test func `what is sent is there at once, and its tick goes on in place`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         let model = ChatModel(room)
@@ -109,6 +118,53 @@ import Testing
         #expect(model.messages.map(\.text) == ["1", "2", "3", "4"] && !model.hasEarlier && !model.isLoadingEarlier)
     }
 
+    @Test func `older messages can be loaded in the first session, too`() async throws {
+        let stage = RoomsStage()
+        let room = try await stage.rooms.join("abc")
+        let model = ChatModel(room)
+        let peer = try await stage.resume()
+        try await peer.state([.said(3), .said(4)], base: 1)
+        await until(model) { $0.messages.count == 2 && $0.hasEarlier }
+    }
+
+    @Test func `a message that bears the name of another hides none and is not taken for it`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live()
+        let model = ChatModel(room)
+        model.draft = "mine"
+        await model.send()
+        let publication = try await peer.publication()
+        var forged = Entry.said(1, "forged")
+        forged.id = publication.id
+        try await peer.entries([forged])
+        await until(model) { $0.messages.map(\.text) == ["forged", "mine"] }
+        try await peer.ack(publication, at: 2)
+        let device = try #require(stage.rooms.device)
+        try await peer.entries([.of(publication, 2, by: device), .of(publication, 3, by: device)])
+        await until(model) { $0.messages.count == 3 }
+        #expect(Set(model.messages.map(\.id)).count == 3)
+        #expect(model.messages.map(\.isOwn) == [false, true, true])
+    }
+
+    @Test func `a long chat keeps its last messages, and older ones are loaded again with what was said about them`() async throws {
+        let (_, peer, room) = try await RoomsStage.live([.said(1)])
+        let model = ChatModel(room)
+        for first in stride(from: Int64(2), to: 2902, by: 100) { try await peer.entries((first..<first + 100).map { .said($0) }) }
+        var edit = Entry.said(2902, "changed")
+        (edit.type, edit.about) = ("holdfast.edit", Reference(kind: "edit", seq: 350))
+        try await peer.entries([edit, .said(2903)])
+        await until(model) { $0.messages.last?.seq == 2903 }
+        let first = try #require(model.messages.first?.seq)
+        #expect((2000...2500).contains(model.messages.count) && first > 350 && model.hasEarlier)
+        while model.messages[0].seq ?? 0 > 350 { await model.loadEarlier() }
+        #expect(model.messages.map(\.seq) == Array((model.messages[0].seq ?? 0)...2901) + [2903])
+        #expect(model.messages.first { $0.seq == 350 }?.text == "changed")
+        #expect(model.messages.first { $0.seq == 351 }?.text == "351")
+        let count = model.messages.count
+        try await peer.entries([.said(2904)])
+        await until(model) { $0.messages.last?.seq == 2904 }
+        #expect(model.messages.count == count + 1)
+    }
+
     @Test func `a snapshot takes the place of everything`() async throws {
         let (stage, peer, room) = try await RoomsStage.live([.said(1)])
         let model = ChatModel(room)
@@ -138,6 +194,19 @@ import Testing
         #expect(model.messages[1].delivery == .queued && model.connection != .live)
         await stage.rooms.close()
         await until(model) { $0.connection == .closed(nil) }
+    }
+
+    @Test func `what was written is not lost when the rooms have ended, whatever ended them`() async throws {
+        let stage = RoomsStage()
+        let room = try await stage.rooms.join("abc")
+        let model = ChatModel(room)
+        let peer = try await stage.answer()
+        _ = try await peer.next()
+        try await peer.send(.refusal(Refusal(.token, "no")))
+        await stage.until { if case .closed(.refused?) = stage.rooms.state { true } else { false } }
+        model.draft = "hi"
+        await model.send()
+        #expect(model.draft == "hi" && model.problem != nil)
     }
 
     @Test func `who is there and who types is shown, and a released model lets go of its room`() async throws {

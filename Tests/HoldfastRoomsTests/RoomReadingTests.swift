@@ -117,6 +117,38 @@ import Testing
         #expect(try await reading.value == [.entry(.said(6)), .entry(.said(7)), .entry(.said(8)), .entry(.said(9))])
     }
 
+    @Test func `who reads from the beginning has what there is if the hub refuses what comes before`() async throws {
+        let stage = RoomsStage()
+        let room = try await stage.rooms.join("abc", from: .beginning)
+        let reading = Task { try await take(2, room.messages) }
+        let peer = try await stage.resume()
+        try await peer.state([.said(8), .said(9)], base: 6)
+        guard case .history(let question)? = try await peer.next({ if case .history = $0 { true } else { false } }) else {
+            throw RoomsPeer.Mismatch()
+        }
+        try await peer.send(.refusal(Refusal(.rights, reference: question.reference, "not the past")))
+        #expect(try await reading.value == [.entry(.said(8)), .entry(.said(9))])
+    }
+
+    @Test func `who reads from the beginning waits for no more than the store keeps`() async throws {
+        let stage = RoomsStage(store: MemoryRoomStore(entriesPerRoom: 2))
+        let room = try await stage.rooms.join("abc", from: .beginning)
+        let reading = Task { try await take(2, room.messages) }
+        let peer = try await stage.resume()
+        try await peer.state([.said(8), .said(9)], base: 1)
+        #expect(try await reading.value == [.entry(.said(8)), .entry(.said(9))])
+    }
+
+    @Test func `what this device wrote is not unread, also before the hub has said who we are`() async throws {
+        let store = MemoryRoomStore()
+        var own = Entry.said(1)
+        (own.device, own.user) = (await store.device(), RoomsPeer.ann)
+        try await store.commit([.replace(RoomsPeer.room, cursor: LogPosition(epoch: RoomsStage.epoch, seq: 2), [own, .said(2)])])
+        let room = try await RoomsStage(store: store).rooms.join("abc")
+        #expect(room.rooms.user == nil)
+        #expect(try await room.unread() == 1)
+    }
+
     @Test func `the messages end when the room is left or the rooms are closed, and fail if the hub refuses`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         let reading = Task { try await take(1, room.messages) }
@@ -158,6 +190,20 @@ import Testing
         #expect(try await peer.next { if case .read = $0 { true } else { false } } == .read(RoomsPeer.room, upTo: 2))
         await stage.rooms.close()
         #expect(await iterator.next() == nil)
+    }
+
+    @Test func `signals that a connection does not take are left out, and nothing else`() async throws {
+        let (_, peer, room) = try await RoomsStage.live()
+        let signal = Signal(type: "cursor", payload: .json(Array("\"\(String(repeating: "x", count: 4000))\"".utf8)))
+        for _ in 0..<5000 { room.signal(signal) }
+        room.setTyping()
+        var count = 0
+        _ = try await peer.next { frame in
+            if case .signal = frame { count += 1 }
+            if case .typing = frame { return true }
+            return false
+        }
+        #expect(count > 0 && count < 5000)
     }
 
     @Test func `types that are known are read, others are kept as they came`() throws {

@@ -132,6 +132,110 @@ import Testing
         #expect(room.outbox.count == 2)
     }
 
+    @Test func `a message that is sent again under its name while it waits is the same message`() async throws {
+        let stage = RoomsStage()
+        let room = try await stage.rooms.join("abc")
+        let id = MessageID(Bits128(high: 0x7000, low: 1 << 63))
+        let receipt = try await room.send(ChatText("hi"), id: id)
+        #expect(try await room.send(ChatText("hi"), id: id) === receipt)
+        #expect(room.outbox.map(\.id) == [id])
+    }
+
+    @Test func `a message that is sent again under its name between its ack and its entry is the same message`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live()
+        let receipt = try await room.send(ChatText("hi"))
+        try await peer.ack(try await peer.publication(), at: 1)
+        _ = try await receipt.stored()
+        #expect(try await room.send(ChatText("hi"), id: receipt.id) === receipt)
+        #expect(room.outbox.map(\.id) == [receipt.id])
+        withExtendedLifetime(stage) {}
+    }
+
+    @Test func `a message that two tasks send at once under one name is one message`() async throws {
+        let stage = RoomsStage()
+        let room = try await stage.rooms.join("abc")
+        let id = MessageID(Bits128(high: 0x7000, low: 1 << 63))
+        async let one = room.send(ChatText("hi"), id: id)
+        async let other = room.send(ChatText("hi"), id: id)
+        #expect(try await one === other)
+        #expect(room.outbox.map(\.id) == [id])
+    }
+
+    @Test func `a message that is being written when the rooms are closed is queued, or does not exist`() async throws {
+        for isFull in [false, true] {
+            let store = GatedStore()
+            let stage = RoomsStage(store: store)
+            let room = try await stage.rooms.join("abc")
+            store.shut()
+            let sending = Task { () async -> Result<Receipt, RoomsError> in
+                do throws(RoomsError) { return .success(try await room.send(ChatText("hi"))) } catch { return .failure(error) }
+            }
+            await stage.until { store.waiting == 1 }
+            let closing = Task { await stage.rooms.close() }
+            await stage.until { stage.rooms.state.isClosed }
+            store.isFull = isFull
+            store.open()
+            await closing.value
+            switch await sending.value {
+            case .success(let receipt):
+                #expect(!isFull && receipt.stage == .queued)
+                await #expect(throws: RoomsError.self) { try await receipt.stored() }
+            case .failure(let error):
+                guard isFull, case .notQueued = error else { throw error }
+            }
+            #expect(try await store.room(RoomsPeer.room).outbox.count == (isFull ? 0 : 1))
+            do throws(RoomsError) {
+                try await room.send(ChatText("too late"))
+                Issue.record("it was taken")
+            } catch {
+                guard case .notQueued(.closed) = error else { throw error }
+            }
+        }
+    }
+
+    @Test func `a receipt that is asked for after the end waits for nothing`() async throws {
+        let stage = RoomsStage()
+        let room = try await stage.rooms.join("abc")
+        try await room.send(ChatText("hi"))
+        await stage.rooms.close()
+        let receipt = try #require(room.outbox.first.flatMap { room.receipt(for: $0.id) })
+        await #expect(throws: RoomsError.self) { try await receipt.stored() }
+    }
+
+    /// Lets the hub refuse a message for good.
+    private func fail(_ receipt: Receipt, _ peer: RoomsPeer, _ stage: RoomsStage) async throws {
+        try await peer.refuse(try await peer.publication())
+        try await peer.ack(try await peer.publication(), at: 0)
+        await stage.until { receipt.stage.failure != nil }
+    }
+
+    @Test func `who retries a message waits for what becomes of that`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live()
+        let receipt = try await room.send(ChatText("hi"))
+        try await fail(receipt, peer, stage)
+        try receipt.retry()
+        async let place = receipt.stored()
+        try await peer.ack(try await peer.publication(), at: 7)
+        #expect(try await place.seq == 7)
+        #expect(throws: RoomsError.self) { try receipt.retry() }
+        let other = try await room.send(ChatText("ho"))
+        try await fail(other, peer, stage)
+        try other.discard()
+        await stage.until { other.stage == .discarded }
+    }
+
+    @Test func `a message that cannot be queued anew has failed as before`() async throws {
+        let store = GatedStore()
+        let (stage, peer, room) = try await RoomsStage.live(store: store)
+        let receipt = try await room.send(ChatText("hi"))
+        try await fail(receipt, peer, stage)
+        store.isFull = true
+        try receipt.retry()
+        await stage.until { receipt.stage.failure?.code == .rights }
+        await #expect(throws: RoomsError.self) { try await receipt.stored() }
+        #expect(room.outbox.map(\.id) == [receipt.id])
+    }
+
     @Test func `a wait ends with its time, its task, or the rooms`() async throws {
         let (stage, _, room) = try await RoomsStage.live()
         let receipt = try await room.send(ChatText("hi"))
@@ -179,4 +283,8 @@ extension Agreement {
     static func rooms(_ encoding: RoomsEncoding) -> Agreement {
         Agreement(subprotocol: encoding.subprotocol, response: ResponseHead(status: 101))
     }
+}
+
+extension RoomsState {
+    var isClosed: Bool { if case .closed = self { true } else { false } }
 }

@@ -52,6 +52,54 @@ import WebSocketCore
         #expect(refusal.text == "sign in first")
     }
 
+    /// Gives no token before it is told to, whatever becomes of who asks.
+    private actor DeafSource {
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+        func next() async -> String {
+            await withCheckedContinuation { waiting.append($0) }
+            return "too late"
+        }
+        func answer() { for waiter in waiting { waiter.resume() } }
+    }
+
+    @Test func `a provider of tokens that heeds no cancellation does not hold up the rooms`() async throws {
+        let source = DeafSource()
+        let stage = RoomsStage { await source.next() }
+        let first = try await stage.answer()
+        while await stage.clock.nextSleep() != RoomsOptions().tokenPatience {}
+        stage.clock.advance(by: RoomsOptions().tokenPatience)
+        while (try? await first.next()) != nil {}
+        #expect(await stage.nextAttempt() != nil)
+        await stage.rooms.close()
+        await source.answer()
+    }
+
+    @Test func `a hub that has too many connections is left alone for as long as it says`() async throws {
+        let stage = RoomsStage()
+        let peer = try await stage.answer()
+        _ = try await peer.next()
+        let before = stage.clock.now.offset
+        try await peer.send(.refusal(Refusal(.count, retry: .after(20_000), "too many connections of this address")))
+        _ = await peer.transport.close(CloseFrame(CloseCode(rawValue: 4003), reason: "too many connections"))
+        while true {
+            // Whether the end of the connection or the reason for it is seen first: nobody says hello earlier.
+            let next = RoomsPeer(transport: try #require(await stage.nextAttempt()).accept(.rooms(.json)), encoding: .json)
+            if case .hello? = try? await next.next() { break }
+        }
+        #expect(stage.clock.now.offset - before >= .seconds(20))
+    }
+
+    @Test func `a room that refuses the device is refused, and the others go on`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live()
+        let other = try await stage.rooms.join("other")
+        _ = try await peer.next { if case .join = $0 { true } else { false } }
+        try await peer.send(.refusal(Refusal(.device, room: other.name, "the device is another user's")))
+        await stage.until { if case .refused = other.phase { true } else { false } }
+        let receipt = try await room.send(ChatText("hi"))
+        try await peer.ack(try await peer.publication(), at: 1)
+        #expect(try await receipt.stored().seq == 1)
+    }
+
     private func failure(of rooms: Rooms) async -> RoomsError? {
         do throws(RoomsError) {
             try await rooms.whenOnline()

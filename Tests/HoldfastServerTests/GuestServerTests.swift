@@ -85,7 +85,8 @@ extension SocketTests {
         @Test func `a head that does not end is dropped at the deadline of the handshake`() async throws {
             try await server { $0.timeouts.handshake = .milliseconds(100) }.withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
-                try await peer.send("GET / HTTP/1.1\r\n")
+                // On a slow machine the deadline may come first.
+                try? await peer.send("GET / HTTP/1.1\r\n")
                 #expect(await peer.readToEnd().isEmpty)
             }
         }

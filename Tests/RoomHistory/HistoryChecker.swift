@@ -1,28 +1,31 @@
 /// Judges what clients and hubs wrote down of a run, after all faults were healed.
 ///
 /// It knows the promises of `docs/rooms-protocol.md` and nothing of the code that keeps them:
-/// - What was acked is in the log, under the number and with the bytes that were told (G1).
+/// - What was acked is in the log, under the number and with the bytes that were told (G1), and is never taken back.
 /// - A message is there once, and so is each number of a device (G2). Nothing is there that nobody submitted.
 /// - A log's numbers have no gaps, and the messages of a device stand in their order (G3).
-/// - What a client was told of a room, and what it has stored, is a contiguous piece of one epoch, or was replaced (G4).
-/// - At the end every message is stored, or its app was told that it is not; nothing waits; all have the same.
+/// - What a client was told of a room, and what it has stored, is a contiguous piece of one epoch, or was replaced (G4). It has all of it.
+/// - At the end every message is stored, or its app was told that it is not; nothing waits; all have the same. That nobody knows what
+///   became of a message is told only where something was lost that would say so.
 /// - Everybody was told who is present (G5).
 /// - It was no run in which nothing happened: certain things were counted, so and so often.
 public struct HistoryChecker {
     private let minimums: [String: Int64]
-    private var logs: [String: RoomLogs] = [:]
+    private var logs: [HistoryName: RoomLogs] = [:]
     private var trails: [Place: StoreTrail] = [:]
     private var fates: [Place: [String: MessageFate]] = [:]
     /// What was submitted to a room, by anybody: the digest by the name.
-    private var submitted: [String: [String: String]] = [:]
-    private var present: [String: Set<String>] = [:]
+    private var submitted: [HistoryName: [String: String]] = [:]
+    private var present: [HistoryName: Set<String>] = [:]
     private var told: [Place: Set<String>] = [:]
+    /// A store or a log was put back, or a hub has forgotten devices: some questions have no answer any more.
+    private var isDoubtful = false
     private var verdict = HistoryVerdict()
 
     /// A writer and a room.
     private struct Place: Hashable {
-        var who: String
-        var room: String
+        var who: HistoryName
+        var room: HistoryName
     }
 
     /// A checker that also wants certain things to have happened.
@@ -41,20 +44,26 @@ public struct HistoryChecker {
                 trails[place]?.starts()
                 for id in fates[place, default: [:]].keys { fates[place]?[id]?.starts() }
             }
-        case .slept: for place in places(of: event.who) { for id in fates[place, default: [:]].keys { fates[place]?[id]?.sleeps() } }
+        case .slept:
+            isDoubtful = true
+            for place in places(of: event.who) { for id in fates[place, default: [:]].keys { fates[place]?[id]?.sleeps() } }
         case .restored:
+            isDoubtful = true
             for place in places(of: event.who) {
                 trails[place]?.isRestored()
                 for id in fates[place, default: [:]].keys { fates[place]?[id]?.isRestored() }
             }
-        default: note(event, room: event.room ?? "")
+        default: note(event, room: HistoryName(event.room ?? ""))
         }
     }
 
-    private func places(of who: String) -> [Place] { Set(trails.keys).union(fates.keys).filter { $0.who == who } }
+    private func places(of who: String) -> [Place] {
+        let name = HistoryName(who)
+        return Set(trails.keys).union(fates.keys).filter { $0.who == name }
+    }
 
-    private mutating func note(_ event: HistoryEvent, room: String) {
-        let place = Place(who: event.who, room: room)
+    private mutating func note(_ event: HistoryEvent, room: HistoryName) {
+        let place = Place(who: HistoryName(event.who), room: room)
         switch event.what {
         case .submitted:
             let digest = event.digest ?? ""
@@ -68,15 +77,18 @@ public struct HistoryChecker {
             trail.note(event)
             trails[place] = trail
             if let epoch = event.epoch ?? trail.epoch {
-                logs[room, default: RoomLogs(room: room)].see(event.items ?? [], epoch: epoch, by: event.who)
+                logs[room, default: RoomLogs(room: "\(room)")].see(event.items ?? [], epoch: epoch, by: event.who)
             }
         case .outbox:
             guard let names = event.names, !names.isEmpty else { return }
             verdict.violations.append("\(event.who) in \(room): \(names.count) still wait to be sent, first \(names[0])")
         case .members: told[place] = Set(event.names ?? [])
         case .present: present[room, default: []].formUnion(event.names ?? [])
-        case .log: logs[room, default: RoomLogs(room: room)].dump(event)
-        case .rewound: logs[room, default: RoomLogs(room: room)].wasRewound = true
+        case .log: logs[room, default: RoomLogs(room: "\(room)")].dump(event)
+        case .rewound:
+            // A new device is taken then, in all rooms, and without asking long.
+            isDoubtful = true
+            logs[room, default: RoomLogs(room: "\(room)")].wasRewound = true
         case .counted, .broken, .died, .started, .slept, .restored: break
         }
     }
@@ -85,7 +97,7 @@ public struct HistoryChecker {
         guard let id = event.id else { return }
         fates[place, default: [:]][id, default: MessageFate(id: id, place: "\(place.who) in \(place.room)")].note(event)
         if event.what == .acked, let epoch = event.epoch {
-            logs[place.room, default: RoomLogs(room: place.room)].acked(id, epoch: epoch, seq: event.seq ?? 0, by: place.who)
+            logs[place.room, default: RoomLogs(room: "\(place.room)")].acked(id, epoch: epoch, seq: event.seq ?? 0, by: event.who)
         }
     }
 
@@ -93,10 +105,11 @@ public struct HistoryChecker {
     public func judged() -> HistoryVerdict {
         var result = verdict
         for room in Set(logs.keys).union(submitted.keys).sorted() {
-            let log = logs[room] ?? RoomLogs(room: room)
+            let log = logs[room] ?? RoomLogs(room: "\(room)")
             result.violations += log.violations(submitted: submitted[room, default: [:]])
             for (_, fate) in fates.filter({ $0.key.room == room }).sorted(by: { $0.key.who < $1.key.who }) {
-                result.violations += fate.values.sorted { $0.name < $1.name }.compactMap { $0.violation(in: log) }
+                let fates = fate.values.sorted { $0.name < $1.name }
+                result.violations += fates.flatMap { $0.violations(in: log, isDoubtful: isDoubtful) }
             }
             for (_, trail) in trails.filter({ $0.key.room == room }).sorted(by: { $0.key.who < $1.key.who }) {
                 result.violations += trail.violations(log)

@@ -26,11 +26,11 @@ public struct HistoryEvent: Hashable, Sendable, Codable {
         case applied
         /// What was stored was replaced: `room`, `epoch`, `seq` of the cursor, `items`.
         case replaced
-        /// Older entries came: `room`, `items`, of the epoch of the store.
+        /// Older entries came: `room`, `items`, of the epoch of the store; `seq` is where the store begins now, if that is known.
         case paged
         /// Nothing of a room is stored any more: `room`.
         case forgot
-        /// The store was read after a start: `room`, `epoch`, `seq` of the cursor.
+        /// The store was read after a start: `room`, `epoch`, `seq` of the cursor; if known, `count` of its entries and their `limit`.
         case opened
         /// The program was killed, or crashed.
         case died
@@ -44,7 +44,7 @@ public struct HistoryEvent: Hashable, Sendable, Codable {
         // A client at the end.
         /// What still waits in the outbox to be sent: `room`, `names`.
         case outbox
-        /// What is stored: `room`, `epoch`, `seq` of the cursor, `items`.
+        /// What is stored: `room`, `epoch`, `seq` of the cursor, `items`; how many it keeps at most: `limit`, if it has one.
         case store
         /// Who is present, as the app was told last: `room`, `names`.
         case members
@@ -89,8 +89,10 @@ public struct HistoryEvent: Hashable, Sendable, Codable {
     public var items: [HistoryItem]?
     /// Names of messages or of members.
     public var names: [String]?
-    /// How often.
+    /// How often, or how many.
     public var count: Int64?
+    /// How many at most.
+    public var limit: Int64?
     /// Whether a failed message may have been stored.
     public var isUncertain: Bool?
     /// For people, or what was counted.

@@ -32,6 +32,9 @@ struct RoomLogs: Sendable {
     /// The last number of the last log.
     var head: Int64? { epoch.flatMap { dumps[$0]?.head } }
 
+    /// Whether retention has taken away anything of any of the logs.
+    var wasTrimmed: Bool { dumps.values.contains { $0.base > 1 } }
+
     /// Whether a message is in any of the logs.
     func holds(_ id: String) -> Bool { names.contains(id) }
 
@@ -47,6 +50,12 @@ struct RoomLogs: Sendable {
         let base = event.seq ?? 1
         epoch = name
         var dump = dumps[name] ?? Dump(base: base, head: base - 1)
+        if let first = items.first, first.seq > base {
+            contradictions.append("the log of \(room) begins at \(first.seq), though it retains what is from \(base) on")
+        }
+        if let last = items.last, last.seq < dump.head {
+            contradictions.append("the log of \(room) went back from \(dump.head) to \(last.seq)")
+        }
         dump.base = max(dump.base, base)
         dump.head = max(dump.head, items.last?.seq ?? 0)
         for (one, next) in zip(items, items.dropFirst()) where next.seq != one.seq + 1 {
@@ -127,8 +136,9 @@ struct RoomLogs: Sendable {
     private func violation(of ack: Ack) -> String? {
         if ack.seq == 0 {
             // Retention has passed it, so there must have been some.
-            let wasTrimmed = dumps.values.contains { $0.base > 1 }
-            return wasTrimmed || wasRewound || holds(ack.id) ? nil : "\(ack.id) was acked to \(ack.who), and \(room) never had it"
+            // What is known from its first entry on hides nothing.
+            let mayBeUnseen = dumps.values.contains { $0.base > 1 && $0.items[1] == nil }
+            return mayBeUnseen || wasRewound || holds(ack.id) ? nil : "\(ack.id) was acked to \(ack.who), and \(room) never had it"
         }
         guard let dump = dumps[ack.epoch] else { return nil }
         if let item = dump.items[ack.seq] {

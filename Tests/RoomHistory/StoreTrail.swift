@@ -3,7 +3,8 @@ struct StoreTrail: Sendable {
     private let name: String
     /// The epoch of what is stored.
     private(set) var epoch: String?
-    private var last: Int64 = 0
+    /// What must be stored: from the first of these numbers to the last; first is last + 1 if nothing must be.
+    private var (first, last): (Int64, Int64) = (1, 0)
     /// The program was started anew, and has not said yet where its store stands.
     private var mayHaveMoved = false
     private var mayHaveGoneBack = false
@@ -23,18 +24,19 @@ struct StoreTrail: Sendable {
         switch event.what {
         case .applied: apply(items, epoch: event.epoch ?? "")
         case .replaced: replace(items, epoch: event.epoch ?? "", cursor: event.seq ?? 0)
-        case .opened: open(epoch: event.epoch ?? "", cursor: event.seq ?? 0)
-        case .forgot: (epoch, last) = (nil, 0)
+        case .paged: if let stored = event.seq, stored < first { first = stored }
+        case .opened: open(event, epoch: event.epoch ?? "", cursor: event.seq ?? 0)
+        case .forgot: (epoch, first, last) = (nil, 1, 0)
         case .store: dump = event
         default: break
         }
     }
 
     private mutating func apply(_ items: [HistoryItem], epoch new: String) {
-        guard let first = items.first, let end = items.last else { return }
+        guard let begin = items.first, let end = items.last else { return }
         if let epoch, epoch != new { faults.append("\(name) went from epoch \(epoch) to \(new) without being told") }
         // Nobody begins in the middle of a log without a snapshot.
-        if first.seq != last + 1 { faults.append("\(name) got \(first.seq) after \(last)") }
+        if begin.seq != last + 1 { faults.append("\(name) got \(begin.seq) after \(last)") }
         (epoch, last) = (new, end.seq)
     }
 
@@ -43,16 +45,33 @@ struct StoreTrail: Sendable {
             faults.append("\(name) was given a snapshot to \(end.seq) with a cursor of \(cursor)")
         }
         if epoch == new, cursor < last { faults.append("\(name) was taken back from \(last) to \(cursor) by a snapshot") }
-        (epoch, last) = (new, cursor)
+        (epoch, first, last) = (new, items.first?.seq ?? cursor + 1, cursor)
     }
 
-    private mutating func open(epoch new: String, cursor: Int64) {
-        defer { (epoch, last, mayHaveMoved, mayHaveGoneBack) = (new, cursor, false, false) }
+    private mutating func open(_ event: HistoryEvent, epoch new: String, cursor: Int64) {
+        let begin = event.count.map { cursor - $0 + 1 }
+        defer {
+            // Of a writer that does not say how much it has, no more is known than that it has what it had.
+            first = begin ?? (epoch == new && cursor == last && !mayHaveGoneBack ? first : cursor + 1)
+            (epoch, last, mayHaveMoved, mayHaveGoneBack) = (new, cursor, false, false)
+        }
         guard let epoch, !mayHaveGoneBack else { return }
         if !mayHaveMoved, epoch != new || cursor != last { faults.append("\(name) has \(cursor) of \(new) stored, and was told \(last)") }
         if epoch == new, cursor < last { faults.append("\(name) was told \(last), and has only \(cursor) stored") }
+        // With another cursor it may have got a snapshot that nobody was told of.
+        if epoch == new, cursor == last, let begin, begin > least(event, cursor) { faults.append(loss(event, cursor, begin)) }
     }
 
+    /// Where what must be stored begins: a store that keeps no more than so many has let go of those before.
+    private func least(_ event: HistoryEvent, _ cursor: Int64) -> Int64 { event.limit.map { max(first, cursor - $0 + 1) } ?? first }
+
+    private func loss(_ event: HistoryEvent, _ cursor: Int64, _ begin: Int64) -> String {
+        "\(name) has lost what it had from \(least(event, cursor)) on: its store begins at \(begin)"
+    }
+
+    /// What is wrong with it at the end.
+    ///
+    /// Whoever has the log's epoch, its end, and a contiguous piece before it, has the same as all others who have.
     func violations(_ log: RoomLogs) -> [String] {
         guard let dump else { return faults }
         var result = faults
@@ -61,6 +80,8 @@ struct StoreTrail: Sendable {
         if dump.epoch != epoch || cursor != last {
             result.append("\(name) has \(cursor) of \(dump.epoch ?? "") stored, and was told \(last) of \(epoch ?? "nothing")")
         }
+        let begin = items.first?.seq ?? cursor + 1
+        if begin > least(dump, cursor) { result.append(loss(dump, cursor, begin)) }
         if let head = log.head, dump.epoch != log.epoch || cursor != head {
             result.append("\(name) ends at \(cursor) of \(dump.epoch ?? ""), the log at \(head) of \(log.epoch ?? "")")
         }

@@ -88,6 +88,86 @@ extension HubTests {
             }
         }
 
+        @Test func `what comes without a key is under one device for each user`() async throws {
+            try await hub().withRunning { hub in
+                for user in ["a", "b", "a", "a"] {
+                    let body = "{\"type\":\"n\",\"user\":\"\(user)\",\"body\":1}"
+                    let answer = try await ask(hub, "POST /api/rooms/abc/messages", key: Self.key, body: body)
+                    #expect(answer.head.status == 201 && answer.body.contains("\"dup\":false"))
+                }
+                let items = try await page(hub, "abc").items
+                #expect(items.map(\.seq) == [1, 2, 3, 4] && items.map(\.cseq) == [1, 1, 2, 3])
+                #expect(Set(items.map(\.device)).count == 2 && Set(items.map(\.id)).count == 4)
+            }
+        }
+
+        private func page(_ hub: RunningHub, _ room: String) async throws -> HubFrame.Page {
+            let body = try await ask(hub, "GET /api/rooms/\(room)/messages", key: Self.key).body
+            guard case .page(let page)? = try Array(body.utf8).withUnsafeBytes({ try HubFrame.decode(json: $0) }) else {
+                throw ScriptedPeer.Ended()
+            }
+            return page
+        }
+
+        @Test func `a room is read out a line for each entry`() async throws {
+            try await hub().withRunning { hub in
+                for number in 1...600 {
+                    let content = Publication.Content(type: "n", payload: .json(Array("{\n\"n\": \(number)}".utf8)))
+                    _ = try await hub.core.publish(to: .abc, from: try #require(UserName("robot")), content, id: .number(1), isNamed: false)
+                }
+                let answer = try await ask(hub, "GET /api/rooms/abc/export", key: Self.key)
+                #expect(answer.head.status == 200 && answer.head.headers["Content-Type"] == "application/x-ndjson")
+                // The answer comes in chunks, whose lengths stand on lines of their own.
+                let frames = try answer.body.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("{") }.map { line in
+                    try Array(line.utf8).withUnsafeBytes { try HubFrame.decode(json: $0) }
+                }
+                guard case .state(let state)? = frames.first else { throw ScriptedPeer.Ended() }
+                #expect(state.head == 600 && state.base == 1 && state.items.isEmpty)
+                let entries = frames.dropFirst().flatMap { if case .entries(_, state.epoch, let items)? = $0 { items } else { [Entry]() } }
+                #expect(entries.map(\.seq) == Array(1...600))
+                #expect(entries.last?.payload == .json(Array("{ \"n\": 600}".utf8)))
+                #expect(try await ask(hub, "GET /api/rooms/nobody/export", key: Self.key).head.status == 404)
+                #expect(try await ask(hub, "GET /api/rooms/abc/export").head.status == 401)
+            }
+        }
+
+        @Test func `a log that cannot be read is another thing than a room that is not there`() async throws {
+            try await hub().withRunning { hub in
+                let content = Publication.Content(type: "n", payload: .json([0x31]))
+                try await hub.publish(to: .abc, from: try #require(UserName("a")), content, id: .number(1))
+                try LogBench.edit(directory.path + "/log/rooms.sqlite", "UPDATE entries SET body = x'00'")
+                for path in ["messages", "export"] {
+                    #expect(try await ask(hub, "GET /api/rooms/nobody/\(path)", key: Self.key).head.status == 404)
+                }
+                let answer = try await ask(hub, "GET /api/rooms/abc/messages", key: Self.key)
+                #expect(answer.head.status == 503 && answer.head.headers["Retry-After"] == "1")
+            }
+        }
+
+        @Test func `the status names the rooms in which most happens`() async throws {
+            try await hub().withRunning { hub in
+                let ann = try await HubGuest(hub.url)
+                try await ann.hello()
+                try await ann.join()
+                let content = Publication.Content(type: "n", payload: .json([0x31]))
+                try await hub.publish(to: try #require(RoomName("quick")), from: try #require(UserName("a")), content, id: .number(1))
+                let body = try await ask(hub, "GET /status.json").body
+                let report = try JSONDecoder().decode(Status.self, from: Data(body.utf8))
+                #expect(report.busiest.members.map(\.room) == ["abc"] && report.busiest.members.map(\.members) == [1])
+                #expect(report.busiest.pace.map(\.room) == ["quick"] && report.busiest.pace.allSatisfy { $0.pace > 0 })
+            }
+        }
+
+        private struct Status: Decodable {
+            struct Busiest: Decodable { let members, pace: [Room] }
+            struct Room: Decodable {
+                let room: String
+                let members: Int
+                let pace: Double
+            }
+            let busiest: Busiest
+        }
+
         @Test(
             arguments: [
                 "", "{}", "[]", "{\"type\":\"a\"}", "{\"body\":1}", "{\"type\":\"a\",\"body\":}", "{\"type\":\"a\",\"body\":1}}",
@@ -125,7 +205,9 @@ extension HubTests {
         @Test(arguments: [nil, "", "an API key of a tesT", "an API key of a tes", "an API key of a testt"])
         func `the API asks for a key`(key: String?) async throws {
             try await hub().withRunning { hub in
-                for line in ["POST /api/rooms/abc/messages", "GET /api/rooms/abc/messages", "POST /api/backup"] {
+                for line in [
+                    "POST /api/rooms/abc/messages", "GET /api/rooms/abc/messages", "GET /api/rooms/abc/export", "POST /api/backup",
+                ] {
                     let answer = try await ask(hub, line, key: key, body: line.hasPrefix("POST") ? Self.message : "")
                     #expect(answer.head.status == 401 && answer.head.headers["WWW-Authenticate"] == "Bearer")
                 }
@@ -152,7 +234,7 @@ extension HubTests {
                 let peer = try await ScriptedPeer.connect(to: hub.server.port)
                 try await peer.send(Self.request("GET /status/stream", [:], key: nil, body: ""))
                 #expect(try await peer.readResponse().headers["Content-Type"] == "text/event-stream")
-                for _ in 1...2 { #expect(try await peer.read(through: "\n\n").contains("data: {\"closedRooms\":0,")) }
+                for _ in 1...2 { #expect(try await peer.read(through: "\n\n").contains("\"closedRooms\":0,")) }
             }
         }
 
@@ -195,6 +277,45 @@ extension HubTests {
                     #expect(head.status == 201)
                     _ = try await peer.read(Int(head.headers["Content-Length"] ?? "") ?? 0)
                 }
+            }
+        }
+
+        @Test func `a room's name is UTF-8, however it is escaped`() async throws {
+            try await hub().withRunning { hub async throws -> Void in
+                for name in ["a%zz", "a%ff", "%00"] {
+                    #expect(try await ask(hub, "GET /api/rooms/\(name)/messages", key: Self.key).head.status == 400, "\(name)")
+                }
+            }
+        }
+
+        @Test func `an address has so many connections of plain HTTP and no more`() async throws {
+            try await hub { $0.perAddress.connections = 2 }.withRunning { hub in
+                var peers: [ScriptedPeer] = []
+                for _ in 1...2 {
+                    let peer = try await ScriptedPeer.connect(to: hub.server.port)
+                    try await peer.send(Self.request("GET /healthz", [:], key: nil, body: ""))
+                    #expect(try await peer.readResponse().status == 200)
+                    peers.append(peer)
+                }
+                let third = try await ScriptedPeer.connect(to: hub.server.port)
+                try await third.send(Self.request("GET /healthz", [:], key: nil, body: ""))
+                #expect(await third.readToEnd().isEmpty)
+                await peers[0].close()
+                while (try? await ask(hub, "GET /healthz")) == nil { await Task.yield() }
+            }
+        }
+
+        @Test func `behind a proxy nobody is of this machine, and its connections are not of one address`() async throws {
+            let hub = hub { configuration in
+                (configuration.isBehindProxy, configuration.takesDevelopmentTokens) = (true, false)
+                configuration.perAddress.connections = 1
+            }
+            try await hub.withRunning { hub in
+                let first = try await ScriptedPeer.connect(to: hub.server.port)
+                try await first.send(Self.request("GET /healthz", [:], key: nil, body: ""))
+                #expect(try await first.readResponse().status == 200)
+                #expect(try await ask(hub, "GET /metrics").head.status == 401)
+                #expect(try await ask(hub, "GET /metrics", key: Self.key).head.status == 200)
             }
         }
 

@@ -7,11 +7,32 @@ import WebSocketCore
 @Suite struct CallerTests {
     @Test func `an address is that of the host`() {
         #expect(Caller.host(of: "127.0.0.1:5000") == "127.0.0.1" && Caller.host(of: "[::1]:5000") == "::1")
-        #expect(Caller.host(of: nil) == "local")
     }
 
-    @Test func `only this machine is this machine`() {
-        for host in ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1", "local"] { #expect(Caller.isLoopback(host), "\(host)") }
+    @Test func `of an IPv6 address the first half counts`() {
+        let one = Caller.network(of: "2001:db8:1:2::7")
+        #expect(Caller.network(of: "2001:db8:1:2:ffff::1") == one && Caller.network(of: "2001:db8:1:3::7") != one)
+        #expect(Caller.network(of: "fe80::1%eth0") == Caller.network(of: "fe80::2"))
+        #expect(Caller.network(of: "10.0.0.1") == "10.0.0.1" && Caller.network(of: "::ffff:10.0.0.1") == "10.0.0.1")
+        #expect(Caller.network(of: "") == "")
+    }
+
+    @Test func `a proxy speaks for the last address that it names`() {
+        func address(_ values: String...) -> String? {
+            var headers = HeaderFields()
+            for value in values { headers.add("X-Forwarded-For", value) }
+            return Caller.forwarded(headers)
+        }
+        #expect(address("10.0.0.1") == "10.0.0.1" && address("forged, 10.0.0.1") == "10.0.0.1")
+        #expect(address("10.0.0.1", "10.0.0.2") == "10.0.0.2")
+        #expect(address("10.0.0.1:5000") == "10.0.0.1" && address("[2001:db8::1]:5000") == "2001:db8::1")
+        #expect(address("[2001:db8::1]") == "2001:db8::1" && address("2001:db8::1") == "2001:db8::1")
+        #expect(address() == nil && address("unknown") == nil && address("10.0.0.1, ") == "10.0.0.1")
+    }
+
+    @Test func `only this machine is this machine, and a Unix domain socket may be a proxy's`() {
+        #expect(!Caller.isLoopback(Caller.host(of: nil)))
+        for host in ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1", "localhost"] { #expect(Caller.isLoopback(host), "\(host)") }
         for host in ["10.0.0.1", "127.evil.example", "::2", "::ffff:10.0.0.1", "0.0.0.0", ""] {
             #expect(!Caller.isLoopback(host), "\(host)")
         }

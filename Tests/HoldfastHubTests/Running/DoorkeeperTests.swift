@@ -35,4 +35,13 @@ import Testing
         #expect(!takes("https://app.example.com.evil.org", among: ["https://app.example.com"]))
         #expect(takes("null", among: ["*"]))
     }
+
+    @Test func `what can never be the origin of a page is none`() {
+        for text in ["https://example.org", "http://localhost:8080", "HTTP://[::1]:80", "null", "*"] {
+            #expect(Doorkeeper.isOrigin(text), "\(text)")
+        }
+        for text in ["https://example.org/", "example.org", "https://", "https://a b", "*.example.org", ""] {
+            #expect(!Doorkeeper.isOrigin(text), "\(text)")
+        }
+    }
 }

@@ -7,7 +7,9 @@ import Testing
 /// What waits to be written to one client.
 @Suite struct OutboundLanesTests {
     private var lanes: OutboundLanes
-    private let stored = WireFrame(.pong(1, now: 0), .json)
+    private let stored = WireFrame(.entries(.abc, epoch: 1, []), .json)
+    private let answer = WireFrame(.pong(1, now: 0), .json)
+    private let ack = WireFrame(.acks(.abc, epoch: 1, []), .json)
     private let typing = WireFrame(.typing(.abc, UserName("ann") ?? { preconditionFailure("a name") }(), true), .json)
 
     init() {
@@ -20,7 +22,8 @@ import Testing
         var frames: [String] = []
         let isRelieved = lanes.drain { frame in
             guard frames.count < count else { return false }
-            frames.append(frame.bytes == typing.bytes ? "typing" : "stored")
+            let names = [typing.bytes: "typing", ack.bytes: "ack", answer.bytes: "answer"]
+            frames.append(names[frame.bytes] ?? "stored")
             return true
         }
         return (frames, isRelieved)
@@ -46,9 +49,36 @@ import Testing
         #expect(lanes.ephemeralBytes == 2 * typing.bytes.count && lanes.storedBytes == stored.bytes.count)
     }
 
-    @Test mutating func `the lanes take turns`() {
+    @Test mutating func `a client that misses who is present has to catch up`() {
+        let nobody = HubFrame.RoomMembers(
+            room: .abc, node: "n", incarnation: 1, version: 1, isFull: true, total: 0, members: [], gone: [])
+        let members = WireFrame(.members(nobody), .json)
         for _ in 1...2 { _ = lanes.add(typing, isEphemeral: true) }
+        #expect((1...2).map { _ in lanes.add(members, isEphemeral: true) } == [.congested, .dropped])
+        #expect(drain(9) == (["typing", "typing"], true))
+    }
+
+    @Test mutating func `what nobody stores waits for one frame of what is stored, and no more`() {
         for _ in 1...3 { _ = lanes.add(stored, isEphemeral: false) }
+        for _ in 1...2 { _ = lanes.add(typing, isEphemeral: true) }
         #expect(drain(9) == (["stored", "typing", "stored", "typing", "stored"], false))
+    }
+
+    @Test mutating func `an ack goes before entries, and what nobody stores never before an ack`() {
+        _ = lanes.add(stored, isEphemeral: false)
+        _ = lanes.add(stored, isEphemeral: false)
+        _ = lanes.add(typing, isEphemeral: true)
+        #expect(drain(1).frames == ["stored"])
+        _ = lanes.add(ack, isEphemeral: false)
+        _ = lanes.add(typing, isEphemeral: true)
+        #expect(drain(9).frames == ["ack", "typing", "stored", "typing"])
+        #expect(lanes.isEmpty && lanes.storedBytes == 0 && lanes.ephemeralBytes == 0)
+    }
+
+    @Test mutating func `everything else that is stored keeps its order, and an ack goes before no answer`() {
+        for frame in [stored, answer, ack, stored, answer, stored] { _ = lanes.add(frame, isEphemeral: false) }
+        #expect(drain(1).frames == ["stored"])
+        _ = lanes.add(answer, isEphemeral: false)
+        #expect(drain(9).frames == ["answer", "ack", "stored", "answer", "stored", "answer"])
     }
 }

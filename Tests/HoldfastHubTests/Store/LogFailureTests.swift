@@ -61,6 +61,37 @@ struct LogFailureTests {
         #expect(await log.health == .healthy)
     }
 
+    @Test func `what is damaged in one room is refused there, and the others go on`() async throws {
+        let log = try await bench.open()
+        let (other, device) = (LogSample.otherRoom, LogSample.device(1))
+        _ = await log.carryOut([
+            .open(room), .open(other), LogSample.append(1...2), LogSample.append(1...1, to: other), .mark(room, LogSample.bob, upTo: 1),
+        ])
+        await log.close()
+        try LogBench.edit(bench.file, "UPDATE devices SET message = x'00' WHERE high = 2; UPDATE reads SET user = ''")
+        let again = try await bench.open()
+        let replies = await again.carryOut([
+            .open(room), LogSample.append(3...3, batch: 2), .recall(room, device), LogSample.append(2...2, to: other, batch: 3),
+        ])
+        #expect(replies == [.notOpened(room), .notAppended(room, batch: 2), .notRecalled(room, device), .appended(other, batch: 3)])
+        #expect(await again.health == .healthy)
+        #expect(await again.stored(other) == LogSample.entries(1...2))
+        // As soon as it can be read again it is.
+        try LogBench.edit(bench.file, "UPDATE devices SET message = zeroblob(16) WHERE high = 2; UPDATE reads SET user = 'bob'")
+        #expect(await again.head()?.head == 2)
+        #expect(await again.carryOut([LogSample.append(3...3, batch: 4)]) == [.appended(room, batch: 4)])
+    }
+
+    @Test func `a room in which nothing was written stays as it is when another's transaction fails`() async throws {
+        let log = try await bench.open()
+        let epoch = await log.head(LogSample.otherRoom)?.epoch
+        _ = await log.carryOut([.open(room), LogSample.append(1...2)])
+        try LogBench.edit(bench.file, refusing)
+        _ = await log.carryOut([LogSample.append(3...3)])
+        #expect(await log.carryOut([LogSample.append(1...1, to: LogSample.otherRoom)]) == [.appended(LogSample.otherRoom, batch: 1)])
+        #expect(await log.head(LogSample.otherRoom)?.epoch == epoch)
+    }
+
     @Test func `an entry that is damaged is not handed out`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...3)])

@@ -55,6 +55,39 @@ struct LogOpeningTests {
         #expect(await failure() == .newer(9))
     }
 
+    @Test func `a log of the first version is brought up to date`() async throws {
+        let log = try await bench.open()
+        _ = await log.carryOut([.open(LogSample.room), .open(LogSample.otherRoom), LogSample.append(1...3)])
+        let epoch = await log.head()?.epoch
+        await log.close()
+        // As it was: devices by their rooms, and rooms in which nobody wrote.
+        try LogBench.edit(
+            bench.file,
+            """
+            DROP INDEX devices_by_device; CREATE UNIQUE INDEX old ON devices (room, device);
+            INSERT INTO rooms (name, epoch, head, base, bytes) VALUES ('empty', 7, 0, 1, 0); PRAGMA user_version = 1
+            """)
+        for _ in 1...2 {
+            let again = try await bench.open()
+            let (device, other) = (LogSample.device(1), LogSample.otherRoom)
+            #expect(await again.head()?.epoch == epoch)
+            #expect(await again.stored() == LogSample.entries(1...3))
+            guard case .recalled(_, _, let mark?)? = await again.carryOut([.recall(other, device)]).first else {
+                Issue.record("nobody knows whose the device is")
+                return
+            }
+            #expect(mark.high == 0 && mark.user == LogSample.ann)
+            await #expect(throws: RoomLogError.noRoom("empty")) {
+                try await again.history(RoomName("empty")!, before: 9, limit: 9, bytes: 9)
+            }
+            await again.close()
+        }
+        // The version says that it is done.
+        try LogBench.edit(bench.file, "DROP INDEX old; DROP INDEX devices_by_device")
+        #expect(try await bench.open().head()?.epoch == epoch)
+        #expect(throws: (any Error).self) { try LogBench.edit(bench.file, "DROP INDEX devices_by_device") }
+    }
+
     @Test func `a page that is damaged is found`() async throws {
         try await filled()
         let file = try #require(FileHandle(forUpdatingAtPath: bench.file))

@@ -98,4 +98,18 @@ struct LogRetentionTests {
         #expect(await log.carryOut([.find(1, room, silent, cseq: 1)]) == [.found(1, LogSample.entry(4, cseq: 1))])
         #expect(await log.stored().map(\.seq) == [1, 2, 3, 4])
     }
+
+    @Test func `the names of what the server itself published are forgotten after a day`() async throws {
+        let log = try await bench.open()
+        let (name, client) = (DeviceID(LogSample.id(1).bits), LogSample.device(2))
+        var entry = LogSample.entry(1, cseq: 1)
+        entry.device = name
+        _ = await log.carryOut([.open(room), .append(room, batch: 1, [.entry(entry), .entry(LogSample.entry(2, device: 2))])])
+        _ = await log.tendAll(now: LogSample.now + day)
+        #expect(await log.figures.forgotten == 0)
+        _ = await log.tendAll(now: LogSample.now + day + 61_000)
+        #expect(await log.figures.forgotten == 1)
+        #expect(await log.carryOut([.recall(room, name)]) == [.recalled(room, name, nil)])
+        #expect(await log.carryOut([.recall(room, client)]) != [.recalled(room, client, nil)])
+    }
 }

@@ -9,15 +9,16 @@ struct SQLiteRoomLogTests {
     let room = LogSample.room
     let bench = LogBench()
 
-    @Test func `a room is made when it is opened first, and has that epoch from then on`() async throws {
+    @Test func `a room has its epoch from then on when something was written in it`() async throws {
         let log = try await bench.open()
         let head = try #require(await log.head())
         #expect(head.epoch != 0)
         #expect((head.head, head.base) == (0, 1))
         #expect(await log.head() == head)
         #expect(await log.head(LogSample.otherRoom)?.epoch != head.epoch)
+        _ = await log.carryOut([LogSample.append(1...1)])
         await log.close()
-        #expect(try await bench.open().head() == head)
+        #expect(try await bench.open().head() == LogHead(epoch: head.epoch, head: 1, base: 1, reads: []))
     }
 
     @Test func `what was appended is there when the log is opened again`() async throws {
@@ -128,7 +129,7 @@ struct SQLiteRoomLogTests {
         let log = try await bench.open()
         #expect(
             await log.carryOut([.fetchAfter(1, room, seq: 0, limit: 1, bytes: 1), .fetchBefore(2, room, seq: 0, limit: 1, bytes: 1)])
-                == [.notFetched(1), .notFetched(2)])
+                == [.fetched(1, [], base: 1), .fetched(2, [], base: 1)])
         #expect(await log.carryOut([LogSample.append(1...1)]) == [.notAppended(room, batch: 1)])
     }
 
@@ -143,7 +144,57 @@ struct SQLiteRoomLogTests {
         #expect(await log.head()?.head == 2, "a burnt number is no entry")
         #expect(await log.carryOut([.find(1, room, device, cseq: 3)]) == [.found(1, nil)])
         #expect(await log.carryOut([.find(1, room, device, cseq: 2)]) == [.found(1, LogSample.entry(2))])
-        #expect(await log.carryOut([.recall(LogSample.otherRoom, device)]) == [.recalled(LogSample.otherRoom, device, nil)])
+    }
+
+    @Test func `a device is known in all rooms by what it published in one`() async throws {
+        let log = try await bench.open()
+        let (other, device) = (LogSample.otherRoom, LogSample.device(1))
+        _ = await log.carryOut([.open(room), .open(other)])
+        let known = LogReply.recalled(
+            other, device, DeviceMark(high: 0, id: MessageID(Bits128(high: 0, low: 0)), user: LogSample.ann, at: LogSample.now))
+        // Beside an append, in its transaction, and by who reads only.
+        #expect(await log.carryOut([LogSample.append(1...1), .open(other), .recall(other, device)]).last == known)
+        #expect(await log.carryOut([.recall(other, device)]) == [known])
+        let (new, unknown) = (RoomName("new")!, LogSample.device(2))
+        #expect(await log.carryOut([.recall(new, unknown)]) == [.recalled(new, unknown, nil)])
+        let stranger = LogRecord.entry(LogSample.entry(1, device: 2))
+        _ = await log.carryOut([.append(other, batch: 2, [stranger])])
+        #expect(await log.carryOut([.recall(other, device)]) == [known])
+    }
+
+    @Test func `a room in which nobody wrote leaves nothing behind`() async throws {
+        let log = try await bench.open()
+        let commits = await log.figures.commits
+        let epoch = await log.head()?.epoch
+        #expect(await log.head()?.epoch == epoch && epoch != 0, "as long as it is open it stays the same")
+        _ = await log.carryOut([.release(room)])
+        #expect(await log.figures.commits == commits)
+        _ = await log.head(LogSample.otherRoom)
+        await #expect(throws: RoomLogError.noRoom("def")) { try await log.history(LogSample.otherRoom, before: 9, limit: 9, bytes: 9) }
+        let last = await log.head()?.epoch
+        #expect(await log.carryOut([LogSample.append(1...1)]) == [.appended(room, batch: 1)])
+        await log.close()
+        #expect(try await bench.open().head()?.epoch == last)
+    }
+
+    @Test func `when there are too many rooms, those that are there go on`() async throws {
+        let log = try await bench.open()
+        _ = await log.carryOut([.open(room), .open(LogSample.otherRoom), LogSample.append(1...1)])
+        try LogBench.edit(bench.file, "INSERT INTO rooms VALUES (\((1 << 23) - 1), 'last', 1, 0, 1, 0)")
+        #expect(
+            await log.carryOut([LogSample.append(1...1, to: LogSample.otherRoom, batch: 2), LogSample.append(2...2, batch: 3)])
+                == [.notAppended(LogSample.otherRoom, batch: 2), .appended(room, batch: 3)])
+        #expect(await log.health == .healthy)
+        await #expect(throws: RoomLogError.noRoom("def")) { try await log.history(LogSample.otherRoom, before: 9, limit: 9, bytes: 9) }
+    }
+
+    @Test func `the history of a room is read without opening it`() async throws {
+        let log = try await bench.open()
+        _ = await log.carryOut([.open(room), LogSample.append(1...9), .release(room)])
+        let open = await log.figures.openRooms
+        let page = try await log.history(room, before: 6, limit: 3, bytes: .max)
+        #expect(page.entries == LogSample.entries(3...5) && page.head.head == 9 && page.head.base == 1)
+        #expect(await log.figures.openRooms == open)
     }
 
     @Test func `many devices in one transaction all keep their marks`() async throws {

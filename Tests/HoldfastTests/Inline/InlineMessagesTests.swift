@@ -2,6 +2,7 @@ import Holdfast
 import HoldfastServer
 import ScriptedPeers
 import Testing
+import WebSocketNIO
 
 extension SocketTests {
     /// Messages to and from handlers that are served in line with the I/O.
@@ -36,6 +37,35 @@ extension SocketTests {
                         let message = Message.sample(kind, size)
                         try await connection.send(message)
                         try await connection.expect(message)
+                    }
+                }
+            }
+            #expect(log.faults == [])
+        }
+
+        @Test(arguments: [false, true], [MessageKind.text, .binary])
+        func `a message that many sockets share arrives whole, and in its place among their own`(
+            isCompressed: Bool, kind: MessageKind
+        ) async throws {
+            let server = WebSocketServer.inline {
+                $0.limits.message = Self.limit
+                $0.compression = isCompressed ? CompressionOptions() : nil
+            } _: { [log] in
+                LoggedHandler(log) { kind, bytes, socket in
+                    let shared = SharedMessage(kind, bytes.withUnsafeBytes { Array($0) })
+                    let isLong = bytes.byteCount > 65_536
+                    let sent = [socket.send(shared), isLong || (socket.send(.text("own")) && socket.send(shared) && socket.send(shared))]
+                    if sent != [true, true] { log.fault("\(bytes.byteCount) bytes are refused") }
+                }
+            }
+            try await server.withRunning { server in
+                let configuration = configuration(isCompressed: isCompressed)
+                try await WebSocketConnection.withConnection(to: server.url(), configuration: configuration) { connection in
+                    for size in Self.sizes {
+                        let message = Message.sample(kind, size)
+                        try await connection.send(message)
+                        let own = size > 65_536 ? [] : [Message.text("own"), message, message]
+                        for expected in [message] + own { try await connection.expect(expected) }
                     }
                 }
             }

@@ -42,6 +42,11 @@ import Testing
         #expect(ChatBoard.wrapped("日本語", 4) == ["日本", "語"])
         #expect(ChatBoard.wrapped("", 4) == [""])
         #expect(ChatBoard.wrapped("a\nb", 4) == ["a", "b"])
+        #expect(ChatBoard.wrapped("if x\n  y", 8) == ["if x", "  y"])
+    }
+
+    @Test func `a tab takes the columns that are counted for it`() throws {
+        #expect(rows(try message(1, "a\tb")) == ["bob: a    b"])
     }
 
     @Test func `what others write cannot drive the terminal`() throws {
@@ -79,16 +84,49 @@ import Testing
         #expect(board.lines(picture, columns: 40, height: 10).joined().contains("message 30"))
     }
 
-    @Test func `an entry is one line of JSON, whatever its payload looks like`() throws {
-        let entry = Entry(
-            seq: 7, id: MessageID(Bits128(high: 0x7000, low: 1 << 63)), device: try #require(DeviceID(String(repeating: "b", count: 32))),
-            cseq: 2,
-            user: try #require(UserName("b\"ob")), at: 5, sent: 4, type: "t", about: Reference(kind: "edit", seq: 3),
-            payload: .json(Array("{\n \"a\": 1\n}".utf8)))
-        let line = EntryLine.json(entry, room: try #require(RoomName("lobby")))
-        #expect(
-            line == #"{"room":"lobby","seq":7,"id":"00000000-0000-7000-8000-000000000000","user":"b\"ob","at":5,"sent":4,"#
-                + #""device":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","cseq":2,"type":"t","about":{"kind":"edit","seq":3},"body":{  "a": 1 }}"#)
-        #expect(JSONLayout.pretty(line) != nil)
+    @Test func `the prompt shows what is at the cursor, of a line of any length`() {
+        var board = ChatBoard(style: .plain)
+        _ = board.press(.paste(String(repeating: "x", count: 100_000) + "日本"))
+        var last = board.lines(ChatBoard.Picture(), columns: 20, height: 6)[5]
+        #expect(last == "> xxxxxxxxxxxxx日本" && board.cursor == 19)
+        _ = board.press(.home)
+        last = board.lines(ChatBoard.Picture(), columns: 20, height: 6)[5]
+        #expect(last == "> xxxxxxxxxxxxxxxxx" && board.cursor == 2)
+    }
+
+    @Test func `what comes later does not move what is being read`() throws {
+        var board = ChatBoard(style: .plain)
+        var picture = ChatBoard.Picture()
+        picture.messages = try (1...30).map { try message(UInt64($0), "message \($0)") }
+        _ = board.lines(picture, columns: 40, height: 10)
+        _ = board.press(.pageUp)
+        let before = board.lines(picture, columns: 40, height: 10)[2..<8]
+        picture.messages.append(try message(31, "of two\nrows"))
+        let lines = board.lines(picture, columns: 40, height: 10)
+        #expect(Array(lines[2..<8]) == Array(before) && lines[8].hasPrefix("5 rows below"))
+    }
+
+    @Test func `what was not taken comes back, unless something else is being written`() {
+        var board = ChatBoard(style: .plain)
+        board.restore("one")
+        #expect(board.line.text == "one")
+        board.restore("two")
+        #expect(board.line.text == "one")
+    }
+
+    @Test func `what has failed asks what is to become of it`() throws {
+        var board = ChatBoard(style: .plain)
+        var picture = ChatBoard.Picture()
+        picture.messages = [try message(2, "hi", own: true, .failed("no right"))]
+        #expect(board.lines(picture, columns: 60, height: 6)[4] == "1 not sent: Control-R sends again, Control-X discards")
+        #expect(board.press(.control("r")) == .retry && board.press(.control("x")) == .discard)
+    }
+
+    @Test(arguments: 1...6) func `no terminal is too small`(size: Int) throws {
+        var board = ChatBoard(style: .plain)
+        var picture = ChatBoard.Picture(title: "lobby", people: ["ann"], connection: .live, problem: "no")
+        picture.messages = [try message(1, "日本語 and more")]
+        _ = board.press(.text("日本"))
+        #expect(board.lines(picture, columns: size, height: size).count == size)
     }
 }

@@ -145,8 +145,4 @@ import Testing
         figures.count(counts)
         #expect(figures.conflated == .max)
     }
-
-    @Test func `a picture draws over the one before and erases what is left of it`() {
-        #expect(BoardScreen.picture(of: ["a", "b"]) == "\u{1B}[?2026h\u{1B}[Ha\u{1B}[K\r\nb\u{1B}[K\u{1B}[J\u{1B}[?2026l")
-    }
 }

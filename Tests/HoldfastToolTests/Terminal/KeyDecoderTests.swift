@@ -4,10 +4,10 @@ import Testing
 
 @Suite struct KeyDecoderTests {
     private static let script =
-        "aé日👩‍👧\r\n\t\u{7F}\u{01}\u{1B}b\u{1B}[A\u{1B}[1;5C\u{1B}OH\u{1B}[3~"
+        "aé日👩‍👧\r\n\t\u{7F}\u{01}\u{1B}b\u{1B}[A\u{1B}[1;5C\u{1B}OH\u{1B}[3~\u{1B}[5~\u{1B}[6~"
         + "\u{1B}[200~x\r\n\u{1B}[Ay\u{1B}[201~z\u{1B}[99;99u!"
     private static let keys: [Key] = [
-        .text("aé日👩‍👧"), .enter, .tab, .backspace, .control("a"), .alt("b"), .up, .wordRight, .home, .delete,
+        .text("aé日👩‍👧"), .enter, .tab, .backspace, .control("a"), .alt("b"), .up, .wordRight, .home, .delete, .pageUp, .pageDown,
         .paste("x\r\n\u{1B}[Ay"), .text("z!"),
     ]
 

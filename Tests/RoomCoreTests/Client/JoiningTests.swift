@@ -267,6 +267,72 @@ import Testing
         #expect(bench.sent() == [])
     }
 
+    /// A room that is wanted from its beginning, and asks for what comes before.
+    private func filling(_ policy: RoomsPolicy = RoomsPolicy()) -> ClientBench {
+        var bench = ClientBench(policy: policy)
+        bench.handle(.join(abc, JoinWish(start: .beginning)))
+        bench.load()
+        bench.open()
+        bench.welcome()
+        bench.receive(.state(after: 2, [.of(3)], snapshot: true))
+        bench.write()
+        _ = bench.look()
+        return bench
+    }
+
+    @Test func `a page that does not come, or is refused for now, is asked for again after a while`() {
+        var bench = filling()
+        bench.pass(.seconds(15))
+        #expect(bench.look() == [])
+        bench.pass(.seconds(15))
+        #expect(bench.sent() == [.history(.init(reference: 2, room: abc, before: 3, limit: 500))])
+        bench.receive(.refusal(Refusal(.storage, retry: .after(20_000), reference: 2, "")))
+        bench.pass(.milliseconds(19_999))
+        #expect(bench.look() == [])
+        bench.pass(.milliseconds(1))
+        #expect(bench.sent() == [.history(.init(reference: 3, room: abc, before: 3, limit: 500))])
+        // One that does not touch what is here is no help.
+        bench.receive(.page(.init(reference: 3, room: abc, epoch: epoch, items: [.of(1)], base: 0)))
+        bench.pass(.seconds(15))
+        #expect(bench.look() == [.send(.history(.init(reference: 4, room: abc, before: 3, limit: 500)))])
+    }
+
+    @Test func `no more is asked for than the store keeps`() {
+        var policy = RoomsPolicy()
+        policy.keptEntries = 3
+        var bench = filling(policy)
+        bench.receive(.entries(.of(4)))
+        bench.write()
+        _ = bench.look()
+        bench.receive(.page(.init(reference: 1, room: abc, epoch: epoch, items: [.of(2)], base: 1)))
+        bench.write()
+        #expect(bench.look().last == .news(.noPage(abc, reference: 0, nil)))
+        bench.pass(.seconds(100))
+        #expect(bench.look() == [])
+    }
+
+    @Test func `a page that is refused for good is not asked for again, and who waits for it is told`() {
+        var bench = filling()
+        let refusal = Refusal(.rights, reference: 1, "")
+        bench.receive(.refusal(refusal))
+        #expect(bench.look() == [.news(.noPage(abc, reference: 0, refusal))])
+        bench.pass(.seconds(100))
+        #expect(bench.look() == [])
+    }
+
+    @Test func `a device that another user has in a room is refused there, and the other rooms go on`() {
+        var bench = ClientBench.live()
+        bench.handle(.join(other, JoinWish()))
+        bench.load(StoredRoom(), other)
+        _ = bench.look()
+        let refusal = Refusal(.device, room: other, "another user's")
+        bench.receive(.refusal(refusal))
+        #expect(bench.look() == [.news(.phase(other, .refused(refusal)))])
+        bench.submit(1)
+        bench.write()
+        #expect(bench.sent().count == 1)
+    }
+
     @Test func `who may not read stores nothing, and may still publish`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinWish()))

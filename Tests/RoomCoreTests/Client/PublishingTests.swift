@@ -309,6 +309,20 @@ import Testing
         #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .failed(failure))], [.remove(abc, cseq: 1), .queue(row(2, 1))]])
     }
 
+    @Test func `a message that is tried again while it burns, and then discarded, is not sent`() {
+        var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 0)
+        bench.handle(.retry(abc, .of(1)), .discard(abc, .of(1)))
+        bench.receive(.ack(1, seq: 0, id: 1))
+        bench.write()
+        #expect(bench.news().last == .discarded(abc, .of(1)))
+    }
+
+    @Test func `a failed message that is submitted again is told as failed`() {
+        var bench = ClientBench.live(stored: stored(row(1, 1, .failed(failure)), next: 2), high: 1)
+        bench.submit(1)
+        #expect(bench.look() == [.news(.failed(abc, .of(1), failure))])
+    }
+
     @Test func `a failed message that is discarded goes`() {
         var bench = ClientBench.live(stored: stored(row(1, 1, .failed(failure)), next: 2), high: 1)
         bench.handle(.discard(abc, .of(1)))

@@ -82,6 +82,23 @@ import Testing
             ])
     }
 
+    @Test func `a discarded message of which nobody knows whether it was stored is uncertain, not discarded`() {
+        var bench = asked(stored(row(3, 3, .burning(.discarded)), row(4, 4, .burning(failure)), next: 5))
+        bench.receive(.state(after: 10, high: 5, highID: .of(50)))
+        #expect(probes(bench.look()).map(\.cseq) == [3, 4])
+        bench.receive(.refusal(Refusal(.rights, room: abc, cseq: 3, "no")))
+        #expect(renewal(bench) == [row(1, 3, .burning(.uncertain)), row(2, 4, .burning(failure))])
+        bench.write()
+        #expect(bench.news().contains(.failed(abc, .of(3), .uncertain)))
+    }
+
+    @Test func `a message whose fate is known does not hide that the hub cannot have those behind it`() {
+        // What stood between was stored, and the hub has begun anew with the device since.
+        var bench = asked(stored(row(3, 3), row(7, 7), row(8, 8), next: 9))
+        bench.receive(.state(after: 10, high: 3, highID: .of(30)))
+        #expect(renewal(bench) == [row(1, 3), row(2, 7), row(3, 8)])
+    }
+
     @Test func `a void in place of the first message that the hub does not have settles all behind it`() {
         var bench = asked(stored(row(3, 3), row(4, 4), row(5, 5), next: 6))
         bench.receive(.state(after: 10, high: 3, highID: .of(30)))

@@ -51,6 +51,15 @@ import Testing
         expect("the log of abc goes from 1 to 3") { tale in tale.change("hub", .log) { $0.items?.remove(at: 1) } }
     }
 
+    @Test func `a log has all that it retains`() {
+        expect("the log of abc begins at 2, though it retains what is from 1 on") { tale in
+            tale.change("hub", .log) { _ = $0.items?.removeFirst() }
+        }
+        expect("the log of abc went back from 3 to 2") {
+            $0.tell("hub", .log, [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2")], seq: 1)
+        }
+    }
+
     @Test func `a log's past does not change`() {
         expect("the log of abc had m3 at 3, and later m9") { tale in
             tale.tell("hub", .log, [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2"), HistoryTale.item(3, "m9")], seq: 1)
@@ -121,6 +130,65 @@ import Testing
         }
     }
 
+    @Test func `a store has all that its app was told of`() {
+        expect("bob in abc has lost what it had from 1 on: its store begins at 4") { tale in tale.change("bob", .store) { $0.items = [] } }
+        expect("bob in abc has lost what it had from 1 on: its store begins at 2") { tale in
+            tale.change("bob", .store) { _ = $0.items?.removeFirst() }
+        }
+        // A store with a limit lets go of the oldest, and of no more.
+        expectClean { $0.loseOfStore(1, limit: 2) }
+        expect("bob in abc has lost what it had from 2 on: its store begins at 3") { tale in
+            tale.loseOfStore(2, limit: 2)
+        }
+        // A snapshot replaced what it had.
+        let snapshot = HistoryEvent.entries(.replaced, [HistoryTale.item(3, "m3")], epoch: "e1", seq: 3, room: "abc", who: "bob")
+        expectClean { tale in
+            tale.insert([snapshot])
+            tale.loseOfStore(2)
+        }
+        // Pages that were stored belong to it; others do not.
+        func page(_ seq: Int64?) -> HistoryEvent {
+            .entries(.paged, [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2")], epoch: "e1", seq: seq, room: "abc", who: "bob")
+        }
+        expect("bob in abc has lost what it had from 1 on: its store begins at 3") { tale in
+            tale.insert([snapshot, page(1)])
+            tale.loseOfStore(2)
+        }
+        expectClean { tale in
+            tale.insert([snapshot, page(3), page(nil)])
+            tale.loseOfStore(2)
+        }
+        // What is forgotten need not be there.
+        expectClean { tale in
+            tale.insert([HistoryEvent(.forgot, who: "bob", room: "abc"), snapshot])
+            tale.loseOfStore(2)
+        }
+    }
+
+    @Test func `a store that is read again has lost nothing`() {
+        func opened(_ count: Int64, limit: Int64? = nil) -> HistoryEvent {
+            var event = HistoryEvent.entries(.opened, epoch: "e1", seq: 3, room: "abc", who: "bob")
+            (event.count, event.limit) = (count, limit)
+            return event
+        }
+        let started = HistoryEvent(.started, who: "bob")
+        expect("bob in abc has lost what it had from 1 on: its store begins at 2") { $0.insert([started, opened(2)]) }
+        expectClean { $0.insert([started, opened(3)]) }
+        expectClean { tale in
+            tale.insert([started, opened(2, limit: 2)])
+            tale.loseOfStore(1)
+        }
+        // An older copy had less, and from then on it is what must be there.
+        expectClean { tale in
+            tale.insert([HistoryEvent(.restored, who: "bob"), opened(2)])
+            tale.loseOfStore(1)
+        }
+        expect("bob in abc has lost what it had from 2 on: its store begins at 4") { tale in
+            tale.insert([HistoryEvent(.restored, who: "bob"), opened(2)])
+            tale.change("bob", .store) { $0.items = [] }
+        }
+    }
+
     @Test func `at the end all stores end where the log does`() {
         expect("bob in abc ends at 2 of e1, the log at 3 of e1") { tale in
             tale.change("bob", .applied) { $0.items?.removeLast() }
@@ -184,9 +252,83 @@ import Testing
             tale.change("hub", .log) { $0.seq = 2 }
             tale.insert([.message(.discarded, "m1", room: "abc", who: "ann")])
         }
+    }
+
+    @Test func `what was acked is not taken back, but by an older copy of a store`() {
+        let failed = HistoryEvent.failed("m3", isUncertain: false, text: "", room: "abc", who: "ann")
+        let uncertain = HistoryEvent.failed("m3", isUncertain: true, text: "", room: "abc", who: "ann")
+        let discarded = HistoryEvent.message(.discarded, "m3", room: "abc", who: "ann")
+        expect("m3 was acked, and then its app was told failed") { $0.insert([failed]) }
+        expect("m3 was acked, and then its app was told failed") { $0.insert([uncertain]) }
+        expect("m3 was acked, and then its app was told discarded") { $0.insert([discarded]) }
+        expectClean { $0.insert([HistoryEvent(.restored, who: "ann"), failed]) }
+    }
+
+    @Test func `nobody knows what became of a message only where something was lost that would say so`() {
+        let uncertain = HistoryEvent.failed("m3", isUncertain: true, text: "", room: "abc", who: "ann")
+        func change(_ tale: inout HistoryTale, id: String = "m3") {
+            tale.remove("ann", .acked, id: id)
+            var event = uncertain
+            event.id = id
+            tale.insert([event])
+        }
+        expect("m3 was told to be uncertain, and the log has it still") { change(&$0) }
+        // Of a store or a log that was put back, and of an absence, nobody knows.
+        for cause in [HistoryEvent.Kind.restored, .slept] {
+            expectClean { tale in
+                tale.insert([HistoryEvent(cause, who: "bob"), .entries(.opened, epoch: "e1", seq: 3, room: "abc", who: "bob")])
+                change(&tale)
+            }
+        }
         expectClean { tale in
-            tale.remove("ann", .acked, id: "m3")
-            tale.insert([.failed("m3", isUncertain: true, text: "", room: "abc", who: "ann")])
+            tale.insert([HistoryEvent(.rewound, who: "hub", room: "other")])
+            change(&tale)
+        }
+        // What retention has passed the hub cannot find.
+        expectClean { tale in
+            change(&tale, id: "m1")
+            tale.change("hub", .log) { $0.seq = 2 }
+        }
+        expect("m3 was told to be uncertain, and the log has it still") { tale in
+            change(&tale)
+            tale.change("hub", .log) { $0.seq = 2 }
+        }
+        let lost: [HistoryEvent] = [
+            .submitted("m9", digest: "", room: "abc", who: "ann"), .queued("m9", cseq: 4, device: "d1", room: "abc", who: "ann"),
+        ]
+        let doubt = HistoryEvent.failed("m9", isUncertain: true, text: "", room: "abc", who: "ann")
+        expect("m9 was told to be uncertain, and nothing was ever lost that could tell") { $0.insert(lost + [doubt]) }
+        // Of a number that was burnt no hub knows for ever whose it was.
+        let failed = HistoryEvent.failed("m9", isUncertain: false, text: "", room: "abc", who: "ann")
+        expectClean { $0.insert(lost + [failed, doubt]) }
+        expect("m9 was told to be uncertain") {
+            $0.insert(lost + [failed, .message(.retried, "m9", room: "abc", who: "ann"), lost[1], doubt])
+        }
+    }
+
+    @Test func `names that look the same are two rooms and two writers`() {
+        let (one, other) = ("caf\u{E9}", "cafe\u{301}")
+        func tale(_ hubRoom: String) -> HistoryTale {
+            var tale = HistoryTale.good
+            for place in tale.events.indices where tale.events[place].room != nil { tale.events[place].room = one }
+            for place in tale.events.indices where tale.events[place].who == "hub" { tale.events[place].room = hubRoom }
+            return tale
+        }
+        #expect(tale(one).judged().isClean)
+        #expect(tale(other).judged().violations.contains { $0.contains("which nobody submitted") })
+        expect("got 1 after 3") { tale in
+            for place in tale.events.indices where tale.events[place].who == "bob" { tale.events[place].who = one }
+            let items = tale.events.first { $0.who == one && $0.what == .applied }?.items ?? []
+            tale.insert([
+                .entries(.replaced, [], epoch: "e1", seq: 0, room: "abc", who: other),
+                .entries(.applied, items, epoch: "e1", room: "abc", who: other),
+                .entries(.applied, items, epoch: "e1", room: "abc", who: other),
+            ])
+        }
+        expectClean { tale in
+            for place in tale.events.indices where tale.events[place].who == "bob" { tale.events[place].who = one }
+            let items = tale.events.first { $0.who == one && $0.what == .applied }?.items ?? []
+            tale.insert([.entries(.applied, items, epoch: "e1", room: "abc", who: other)])
         }
     }
 

@@ -47,6 +47,14 @@ struct HistoryTale {
         events.removeAll { $0.who == who && $0.what == what && (id == nil || $0.id == id) }
     }
 
+    /// Takes the first entries out of what Bob has stored.
+    mutating func loseOfStore(_ count: Int, limit: Int64? = nil) {
+        change("bob", .store) { store in
+            store.items = store.items.map { Array($0.dropFirst(count)) }
+            store.limit = limit
+        }
+    }
+
     /// Puts events before the last dumps, which stand at the end.
     mutating func insert(_ events: [HistoryEvent]) {
         let place = self.events.firstIndex { $0.what == .store } ?? self.events.endIndex

@@ -62,6 +62,80 @@ import Testing
         #expect(stage.heard(id).entries == [1])
     }
 
+    @Test mutating func `pages of history cost what joins cost`() {
+        var policy = HubPolicy()
+        policy.connection.joins = .init(perSecond: 1, burst: 3)
+        stage = HubStage(policy)
+        let id = stage.member("ann")
+        for number in 1...3 as ClosedRange<Int64> { stage.hear(id, .history(.init(reference: number, room: .lobby, before: 9, limit: 1))) }
+        let said = stage.heard(id)
+        #expect(said.count == 3 && said.codes == [.rate] && said.refusals[0].reference == 3)
+        guard case .after(let wait)? = said.refusals.first?.retry else {
+            Issue.record("it may be asked again")
+            return
+        }
+        stage.pass(.milliseconds(wait))
+        stage.hear(id, .history(.init(reference: 4, room: .lobby, before: 9, limit: 1)))
+        #expect(stage.heard(id).codes.isEmpty)
+    }
+
+    @Test mutating func `who asks too often who is present gets no answer, and may still publish`() {
+        var policy = HubPolicy()
+        policy.user.joins = .init(perSecond: 1, burst: 3)
+        stage = HubStage(policy)
+        let id = stage.member("ann", presence: true)
+        for _ in 0..<9 { stage.hear(id, .members(.lobby)) }
+        let said = stage.heard(id)
+        #expect(said.segments.count == 2 && said.codes.isEmpty)
+        stage.publish(id, 1...1)
+        #expect(stage.heard(id).acks.count == 1)
+    }
+
+    @Test mutating func `who types, shows a status or asks for tokens in all rooms at once is not heard without end`() {
+        var policy = HubPolicy()
+        (policy.signals, policy.connection.joins) = (.init(perSecond: 1, burst: 5), .init(perSecond: 1, burst: 40))
+        stage = HubStage(policy)
+        let (id, rooms) = (stage.client("ann"), (0..<20).map { RoomName("room \($0)")! })
+        for room in rooms { stage.hear(id, .join(.init(room: room, wantsPresence: true))) }
+        stage.pass(.seconds(2))
+        _ = (stage.heard(id), stage.heardBus())
+        for room in rooms { stage.hear(id, .typing(room, true)) }
+        #expect(stage.heardBus().count == 5)
+        for room in rooms + rooms { stage.hear(id, .presence(room, .init(status: "away"))) }
+        stage.hear(id, .auth(token: "ann"))
+        #expect(stage.heardBus().count == 20 && stage.heard(id).codes == [.rate])
+        stage.publish(id, 1...1, in: rooms[0])
+        #expect(stage.heard(id).acks.count == 1)
+    }
+
+    @Test mutating func `all rooms together keep no more in memory than their bound, and resume all the same`() {
+        var policy = HubPolicy()
+        policy.allTailBytes = 2000
+        stage = HubStage(policy)
+        let (id, rooms) = (stage.client("ann"), (0..<3).map { RoomName("room \($0)")! })
+        for room in rooms {
+            stage.hear(id, .join(.init(room: room)))
+            stage.publish(id, 1...2, in: room)
+        }
+        stage.holdsLog = true
+        for room in rooms {
+            let epoch = stage.log.rooms[room]?.epoch ?? 0
+            stage.hear(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 1))))
+        }
+        // Two rooms have their last entries in memory, the third does not.
+        #expect(stage.orders.count == 1 && stage.heard(id).states.count == 2 + 3)
+        stage.answer()
+        #expect(stage.heard(id).states.first?.items.map(\.seq) == [2])
+        // Room that is let go makes room.
+        stage.holdsLog = false
+        stage.hear(id, .leave(rooms[0]))
+        stage.pass(.seconds(61))
+        stage.publish(id, 3...4, in: rooms[2])
+        stage.holdsLog = true
+        stage.hear(id, .join(.init(room: rooms[2], cursor: LogPosition(epoch: stage.log.rooms[rooms[2]]?.epoch ?? 0, seq: 3))))
+        #expect(stage.orders.isEmpty)
+    }
+
     @Test mutating func `a flood closes the connection`() {
         let (id, other) = (stage.client("ann"), stage.member("bob"))
         for number in 0..<8001 { stage.hear(id, .ping(Int64(number))) }
@@ -120,11 +194,11 @@ import Testing
         stage.hear(all[1], .join(.init(room: RoomName("other")!)))
         stage.give(.publish(ServerRequest(1), .lobby, .numbered(5), UserName("bot")!, .numbered(1)))
         #expect(stage.heard(all[0]).codes == [.stopping] && stage.heard(all[1]).codes == [.stopping])
-        #expect(stage.answers.count == 1 && !stage.hub.hasStopped)
+        #expect(stage.answers.count == 1 && stage.hub.figures.connections == 20)
         stage.answer()
         #expect(stage.heard(all[0]).acks.map(\.cseq) == [1, 2])
         #expect(stage.closed.count == 21 && Set(stage.closed.values) == [4004])
-        #expect(stage.hub.hasStopped && stage.hub.deadline == nil)
+        #expect(stage.hub.figures.connections == 0 && stage.hub.deadline == nil)
     }
 
     @Test mutating func `a hub that stops does not wait for ever for its log`() {
@@ -134,7 +208,7 @@ import Testing
         stage.give(.stop)
         #expect(stage.closed.isEmpty)
         stage.pass(.seconds(5))
-        #expect(stage.closed == [ann: 4004] && stage.hub.hasStopped)
+        #expect(stage.closed == [ann: 4004] && stage.hub.figures.connections == 0)
     }
 
     @Test mutating func `a hub that stops takes nobody in`() {

@@ -115,21 +115,68 @@ import Testing
         #expect(stage.heard(newer).acks.map(\.cseq) == [1] && stage.heard(older).isEmpty)
     }
 
-    @Test mutating func `a device that another user has is refused, and the user stays`() {
-        let ann = stage.client("ann", device: 1)
-        let bob = stage.open()
-        stage.hear(bob, hello("bob", device: 1))
-        #expect(stage.heard(bob).codes == [.device] && stage.closed[bob] == 4102 && stage.closed[ann] == nil)
+    @Test mutating func `who says another's device is welcome, and closes nobody`() {
+        let ann = stage.member("ann", device: 1, presence: true)
+        let bob = stage.client("bob", device: 1)
+        stage.hear(bob, .join(.init(room: .lobby, wantsPresence: true)), .publish(.lobby, .numbered(1)))
+        let said = stage.heard(bob)
+        #expect(said.codes == [.device, .notJoined] && said.refusals[0].room == .lobby && said.refusals[0].retry == .never)
+        stage.give(.gone(bob))
+        stage.pass(.seconds(60))
+        stage.publish(ann, 1...1)
+        stage.hear(ann, .members(.lobby))
+        let heard = stage.heard(ann)
+        #expect(heard.acks.map(\.cseq) == [1] && heard.segments.last?.members.map(\.user.text) == ["ann"] && stage.closed.isEmpty)
     }
 
-    @Test mutating func `a device that has published for another user is refused`() {
-        let ann = stage.member("ann", device: 1)
+    @Test(arguments: [true, false])
+    mutating func `a device that has published is its user's in all rooms`(userIsBack: Bool) {
+        let (lobby, other) = (RoomName.lobby, RoomName("other")!)
+        var ann = stage.member("ann", device: 1)
         stage.publish(ann, 1...1)
         stage.give(.gone(ann))
-        stage.pass(.seconds(20))
+        stage.pass(.seconds(100))
+        if userIsBack { ann = stage.client("ann", device: 1) }
         let bob = stage.client("bob", device: 1)
+        for room in [lobby, other] {
+            stage.hear(bob, .join(.init(room: room)), .publish(room, .numbered(2)), .publish(room, .numbered(1)))
+            let said = stage.heard(bob)
+            #expect(said.codes == [.device, .notJoined, .notJoined] && said.refusals[0].retry == .never)
+        }
+        if !userIsBack { ann = stage.client("ann", device: 1) }
+        stage.hear(ann, .join(.init(room: lobby)), .join(.init(room: other)))
+        #expect(stage.heard(ann).states.map(\.high) == [1, 0])
+        stage.hear(ann, .publish(lobby, .numbered(2)), .publish(other, .numbered(1)))
+        #expect(stage.heard(ann).acks.map(\.cseq) == [2, 1] && stage.closed.isEmpty)
+    }
+
+    @Test mutating func `while the log is asked whose a device is, the second is told to come again`() {
+        let other = RoomName("other")!
+        let first = stage.member("ann", device: 1)
+        stage.publish(first, 1...1)
+        stage.give(.gone(first))
+        let (bob, ann) = (stage.client("bob", device: 1), stage.client("ann", device: 1))
+        stage.holdsLog = true
+        stage.hear(bob, .join(.init(room: other)))
+        stage.hear(ann, .join(.init(room: other)))
+        #expect(stage.heard(ann).refusals.map(\.retry) == [.after(1000)])
+        stage.answer()
+        #expect(stage.heard(bob).codes == [.device])
+        // Who was refused is not looked at again, so that he holds up nobody.
+        stage.hear(bob, .join(.init(room: other)))
+        #expect(stage.heard(bob).refusals.map(\.retry) == [.never])
+        stage.holdsLog = false
+        stage.hear(ann, .join(.init(room: other)))
+        #expect(stage.heard(ann).states.count == 1 && stage.closed.isEmpty)
+    }
+
+    @Test mutating func `of two users with a device that nobody knows, the first in a room has it there`() {
+        let (ann, bob) = (stage.member("ann", device: 1), stage.client("bob", device: 1))
         stage.hear(bob, .join(.init(room: .lobby)))
-        #expect(stage.heard(bob).codes == [.device] && stage.closed[bob] == 4102)
+        stage.publish(ann, 1...1)
+        stage.give(.gone(ann))
+        stage.hear(bob, .join(.init(room: .lobby)), .publish(.lobby, .numbered(1)))
+        #expect(stage.heard(bob).codes == [.device, .device, .notJoined] && stage.log.rooms[.lobby]?.head == 1)
     }
 
     // MARK: Tokens

@@ -408,6 +408,33 @@ import Testing
         #expect(stage.hub.figures.rooms == 0)
     }
 
+    @Test mutating func `what the server publishes without a number gets the next one, whatever waits`() {
+        let (device, bot) = (DeviceID.numbered(50), UserName("bot")!)
+        func give(_ request: UInt64, cseq: Int64 = 0) {
+            var publication = Publication.numbered(7)
+            publication.cseq = cseq
+            stage.give(.publish(ServerRequest(request), .lobby, device, bot, publication))
+        }
+        stage.holdsLog = true
+        for request in 1...3 as ClosedRange<UInt64> { give(request) }
+        stage.answer(1)
+        give(4)
+        stage.answer()
+        stage.pass(.seconds(100))
+        give(5)
+        give(6, cseq: -1)
+        stage.answer()
+        let places = (1...5 as ClosedRange<UInt64>).map { request -> [Int64] in
+            guard case .stored(_, let ack)? = stage.answers[ServerRequest(request)], !ack.isDuplicate else { return [] }
+            return [ack.cseq, ack.seq]
+        }
+        #expect(places == (1...5).map { [$0, $0] } && stage.log.rooms[.lobby]?.marks[device]?.high == 5)
+        guard case .refused? = stage.answers[ServerRequest(6)] else {
+            Issue.record("a number below 0 was taken")
+            return
+        }
+    }
+
     @Test mutating func `what the server cannot publish is answered, too`() {
         func code(_ answer: ServerAnswer?) -> Refusal.Code? { if case .refused(let refusal)? = answer { refusal.code } else { nil } }
         let bot = UserName("bot")!

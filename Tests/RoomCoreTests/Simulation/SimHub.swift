@@ -14,6 +14,8 @@ final class SimHub {
     var jobs: [Job] = []
     var logIsFree: Int64 = 0
     var failsUntil: Int64 = 0
+    /// Until when nothing can be read, though it can be written.
+    var isBlindUntil: Int64 = 0
     var clock: Int64 = 0
 
     enum Job { case order(LogOrder), reply(LogReply) }

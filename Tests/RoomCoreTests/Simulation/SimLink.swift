@@ -22,6 +22,18 @@ final class SimLink {
             flights.append(Flight(lands: last, item: item))
             return last
         }
+
+        /// Lets the last go before the one in front of it, and that one before those in front of it, as long as it may.
+        mutating func overtake(while mayPass: (Item, Item) -> Bool) -> Int64 {
+            var (place, passed) = (flights.count - 1, Int64(0))
+            while place > 0, mayPass(flights[place].item, flights[place - 1].item) {
+                let item = flights[place].item
+                flights[place].item = flights[place - 1].item
+                flights[place - 1].item = item
+                (place, passed) = (place - 1, passed + 1)
+            }
+            return passed
+        }
     }
     let id: ConnectionID
     let client: SimClient

@@ -29,11 +29,14 @@ struct SimLog {
 
     /// The hub that used it has ended.
     mutating func close() {
-        rooms = rooms.mapValues { room in
-            var room = room
-            (room.isOpen, room.isDoubtful) = (false, false)
-            return room
-        }
+        for name in rooms.keys { close(name) }
+    }
+
+    /// A room in which nothing was written is not stored: it has another epoch when it is opened again.
+    private mutating func close(_ name: RoomName) {
+        guard var room = rooms[name] else { return }
+        (room.isOpen, room.isDoubtful) = (false, false)
+        rooms[name] = room.head == 0 && room.marks.isEmpty && room.reads.isEmpty ? nil : room
     }
 
     /// Puts back an older copy of a room's log, under a new epoch.
@@ -58,20 +61,22 @@ struct SimLog {
             check(name, order)
             var mark = rooms[name]?.marks[device]
             if let at = mark?.at, at < calendar - 90 * 86_400_000 { mark = nil }
-            return .recalled(name, device, mark)
+            return .recalled(name, device, mark ?? owner(of: device))
         case .append(let name, let batch, let records):
             check(name, order)
             guard rooms[name]?.isDoubtful == false else { return .notAppended(name, batch: batch) }
             for record in records { append(record, to: name) }
             return .appended(name, batch: batch)
-        case .fetchAfter(let number, let name, let seq, let limit, _):
+        case .fetchAfter(let number, let name, let seq, let limit, let bytes):
             check(name, order)
             guard let room = rooms[name] else { return .notFetched(number) }
-            return .fetched(number, Array(room.retained.filter { $0.seq > seq }.prefix(Int(limit))), base: room.base)
-        case .fetchBefore(let number, let name, let seq, let limit, _):
+            let entries = room.retained.filter { $0.seq > seq }.prefix(Int(limit))
+            return .fetched(number, Self.page(entries, bytes: bytes), base: room.base)
+        case .fetchBefore(let number, let name, let seq, let limit, let bytes):
             check(name, order)
             guard let room = rooms[name] else { return .notFetched(number) }
-            return .fetched(number, Array(room.retained.filter { $0.seq < seq }.suffix(Int(limit))), base: room.base)
+            let entries = room.retained.filter { $0.seq < seq }.suffix(Int(limit)).reversed()
+            return .fetched(number, Self.page(entries, bytes: bytes).reversed(), base: room.base)
         case .find(let number, let name, let device, let cseq):
             check(name, order)
             return .found(number, rooms[name]?.retained.first { $0.device == device && $0.cseq == cseq })
@@ -82,9 +87,17 @@ struct SimLog {
             return nil
         case .release(let name):
             check(name, order)
-            rooms[name]?.isOpen = false
+            close(name)
             return nil
         }
+    }
+
+    /// Whose a device is, by what it has published in any room.
+    private func owner(of device: DeviceID) -> DeviceMark? {
+        guard let mark = rooms.values.lazy.compactMap({ $0.marks[device] }).first(where: { $0.at >= calendar - 90 * 86_400_000 }) else {
+            return nil
+        }
+        return DeviceMark(high: 0, id: mark.id, user: mark.user, at: mark.at)
     }
 
     private mutating func check(_ name: RoomName, _ order: LogOrder) {

@@ -7,8 +7,8 @@ struct SimPlan {
     enum Fault: CaseIterable {
         case cut, halfOpen, slowLink
         case clientDies, clientRestored, clientDouble, clientDisk, clientClock
-        case hubDies, hubStops, hubDisk, hubClock, logTrimmed, logRewound
-        case backup, rights, timePasses
+        case hubDies, hubStops, hubDisk, hubReads, hubClock, logTrimmed, logRewound
+        case backup, rights, tokenEnds, timePasses
     }
     var clients = 3
     var rooms = 2
@@ -26,6 +26,10 @@ struct SimPlan {
     var disk: Int64 = 20
     /// More frames on the way to a client than this are too many.
     var congestion = 12
+    /// How many entries of a room a client's store keeps; nil: all.
+    var keeps: Int64?
+    /// Whether frames to a client overtake others, as they do in the hub's lanes when it is slow.
+    var overtakes = false
     /// Whether frames cross as JSON.
     var usesJSON = false
     var hub = HubPolicy()
@@ -49,11 +53,15 @@ struct SimPlan {
         latency = [2, 40, 300].randomElement(using: &random) ?? 40
         disk = [1, 15, 120].randomElement(using: &random) ?? 15
         congestion = [10, 20, 1000].randomElement(using: &random) ?? 12
+        overtakes = Bool.random(using: &random)
         usesJSON = Int.random(in: 0..<8, using: &random) == 0
         hub.limits.page = [2, 5, 500].randomElement(using: &random) ?? 5
         hub.limits.roomWindow = [2, 6, 32].randomElement(using: &random) ?? 6
         hub.limits.window = Bool.random(using: &random) ? 256 : 8
         hub.limits.body = 300
+        keeps = [nil, nil, 4].randomElement(using: &random) ?? nil
+        // Some pages end because they are long, and not because they hold many.
+        hub.pageBytes = [700, 2000, 512 << 10].randomElement(using: &random) ?? 2000
         hub.tailEntries = [0, 3, 64].randomElement(using: &random) ?? 3
         if Int.random(in: 0..<4, using: &random) == 0 { hub.connection.messages = .init(perSecond: 10, burst: 8) }
     }
@@ -64,11 +72,12 @@ enum SimCount: String, CaseIterable, Comparable {
     case cuts, halfOpen = "half-open links", slowLinks = "slow links", lostFrames = "frames lost"
     case clientDeaths = "client deaths", restores, doubles, clientDisk = "transactions lost by clients", clocks = "clock jumps", absences =
         "long absences"
+    case clientLoads = "readings that clients lost", hubReads = "readings that the hub lost", ends = "tokens ended", forgotten
     case hubDeaths = "hub deaths", hubStops = "hub stops", hubDisk = "appends lost by the hub", trims, rewinds, rights
     case boundaries = "deaths between two effects"
     case connections, acks, duplicates = "duplicate acks", holes, lags, snapshots, resumes, pages = "resumed in pages"
     case renewals, submitted, queued, refused, failed, retried, discarded, history = "history pages", replaced = "replaced connections"
-    case congested, refusals, serverMessages = "messages of the server", presence = "changes of presence", typing, signals, reads
+    case congested, overtaken, refusals, serverMessages = "messages of the server", presence = "changes of presence", typing, signals, reads
 
     static func < (lhs: SimCount, rhs: SimCount) -> Bool { lhs.rawValue < rhs.rawValue }
 }

@@ -21,11 +21,13 @@ struct SimStore {
         var stored: StoredRoom { StoredRoom(cursor: cursor, first: first, next: next, outbox: outbox, read: read) }
     }
     var device: DeviceID
+    /// How many entries of a room are kept; nil: all.
+    let limit: Int64?
     var rooms: [RoomName: Room] = [:]
     /// What was asked of it that no store should be asked.
     private(set) var faults: [String] = []
 
-    init(device: DeviceID) { self.device = device }
+    init(device: DeviceID, limit: Int64?) { (self.device, self.limit) = (device, limit) }
 
     mutating func takeFaults() -> [String] {
         defer { faults = [] }
@@ -38,10 +40,20 @@ struct SimStore {
     }
 
     mutating func commit(_ changes: [StoreChange]) {
-        for change in changes { apply(change) }
+        for change in changes {
+            apply(change)
+            for room in rooms.keys { letGo(of: room) }
+        }
         for (name, room) in rooms where !room.isWhole {
             faults.append("\(name) has \(room.entries.map(\.seq)) and a cursor of \(room.cursor)")
         }
+    }
+
+    /// The oldest go first.
+    private mutating func letGo(of name: RoomName) {
+        guard let limit, let count = rooms[name]?.entries.count, count > Int(limit), let last = rooms[name]?.cursor.seq else { return }
+        rooms[name]?.entries.removeFirst(count - Int(limit))
+        rooms[name]?.first = last - limit + 1
     }
 
     private mutating func expect(_ condition: Bool, _ text: @autoclosure () -> String) { if !condition { faults.append(text()) } }
@@ -78,7 +90,10 @@ struct SimStore {
             guard let first = entries.first, let last = entries.last, let stored = rooms[room] else {
                 return expect(false, "prepended nothing to \(room)")
             }
-            expect(stored.cursor.epoch == epoch && last.seq == stored.first - 1, "prepended \(last.seq) to \(room) before \(stored.first)")
+            let touches = stored.cursor.epoch == epoch && last.seq == stored.first - 1
+            // What they were to touch has become too old meanwhile.
+            if !touches, stored.cursor.epoch == epoch, Int64(stored.entries.count) == limit { return }
+            expect(touches, "prepended \(last.seq) to \(room) before \(stored.first)")
             rooms[room]?.entries = entries + stored.entries
             rooms[room]?.first = first.seq
         case .read(let room, let seq):

@@ -9,12 +9,12 @@ extension SimWorld {
             if oneIn(10) { submit(in: room, client) }
             return join(room, client)
         }
-        switch jitter(20) {
+        switch jitter(21) {
         case 0..<11: submit(in: room, client)
         case 11:
             if oneIn(2) {
                 client.wishes[room] = nil
-                feed(client, .leave(room))
+                feed(client, oneIn(3) ? .forget(room) : .leave(room))
             }
         case 12:
             let cursor = client.store.rooms[room]?.cursor.seq ?? 0
@@ -35,7 +35,8 @@ extension SimWorld {
             feed(client, .history(room, reference: client.questions, before: before, limit: 1 + jitter(6)))
         case 17:
             if let waiting = pick(client.waiting) { discard(waiting.room, waiting.id, client) }
-        case 18:
+        case 18: feed(client, .token("dev:\(client.user)"))
+        case 19:
             guard let failed = pick(client.failed) else { return submit(in: room, client) }
             if failed.mayRetry, oneIn(2) { retry(failed.room, failed.id, client) } else { discard(failed.room, failed.id, client) }
         default:

@@ -16,6 +16,7 @@ extension SimWorld {
         client.machine = RoomsMachine(device: client.store.device, policy: RoomsPolicy(), seed: random.next())
         client.due = nil
         feed(client, .calendar(calendar(of: client)))
+        feed(client, .stored(client.store.rooms.filter { !$0.value.outbox.isEmpty }.keys.sorted()))
         for (room, wish) in client.wishes.sorted(by: { $0.key < $1.key }) { feed(client, .join(room, wish)) }
         agenda.plan(.client(client, life: client.life, .connect), at: now + jitter(300))
         agenda.plan(.client(client, life: client.life, .calendar), at: now + 5000)
@@ -133,7 +134,13 @@ extension SimWorld {
         guard !client.jobs.isEmpty else { return }
         switch client.jobs.removeFirst() {
         case .void: break
-        case .load(let room): feed(client, .loaded(room, client.store.rooms[room]?.stored ?? StoredRoom()))
+        case .load(let room):
+            if isHostile, now < client.isFullUntil, oneIn(2) {
+                count(.clientLoads)
+                return feed(client, .notLoaded(room))
+            }
+            lastTrouble = now
+            feed(client, .loaded(room, client.store.rooms[room]?.stored ?? StoredRoom()))
         case .commit(let number, let changes):
             if client.isVoiding { return }
             if isHostile, now < client.isFullUntil, !oneIn(3) {
@@ -150,6 +157,9 @@ extension SimWorld {
     private func commit(_ changes: [StoreChange], of client: SimClient) {
         client.store.commit(changes)
         for fault in client.store.takeFaults() { broken("\(client.who): \(fault)") }
-        for case .forget(let room) in changes { write(HistoryEvent(.forgot, who: client.who, at: now, room: room.text)) }
+        for case .forget(let room) in changes {
+            count(.forgotten)
+            write(HistoryEvent(.forgot, who: client.who, at: now, room: room.text))
+        }
     }
 }

@@ -27,6 +27,7 @@ extension SimWorld {
             feedHub(.stop)
             agenda.plan(.hub(life: hub.life, .stopped), at: now + 6000 + jitter(2000))
         case .hubDisk: hub.failsUntil = now + jitter(2000)
+        case .hubReads: hub.isBlindUntil = now + jitter(3000)
         case .hubClock:
             count(.clocks)
             hub.clock = pick([0, 3_000_000, -3_000_000, jitter(10_000)]) ?? 0
@@ -47,6 +48,7 @@ extension SimWorld {
                 feed(client, .calendar(calendar(of: client)))
             }
         case .rights: if let link = client.link { cut(link) }
+        case .tokenEnds: feed(client, .token("dev:\(client.user)"))
         }
     }
 
@@ -64,6 +66,7 @@ extension SimWorld {
         guard clients.count < 6, !clients.contains(where: { $0 !== client && $0.user == client.user }) else { return }
         count(.doubles)
         let twin = SimClient(who: "\(client.who)/\(clients.count)", user: client.user, store: client.store)
+        write(HistoryEvent(.restored, who: twin.who, at: now))
         twin.store.dropOutbox()
         twin.clock = client.clock
         twin.wishes = client.wishes
@@ -93,53 +96,5 @@ extension SimWorld {
         hub.backups[name] = nil
         write(HistoryEvent(.rewound, who: "hub", at: now, room: name.text))
         tell("\(name) is put back to \(backup.head)")
-    }
-
-    // MARK: Healing
-
-    /// Ends all misfortune, and lets every app join every room.
-    func heal() {
-        tell("the world heals")
-        isHostile = false
-        hub.clock = 0
-        hub.diesAfter = nil
-        feedHub(.calendar(hubCalendar))
-        for client in clients {
-            client.clock = 0
-            client.diesAfter = nil
-            client.link?.drag = 0
-            // With a new connection come the rights that a new token has.
-            if plan.faults.contains(.rights), let link = client.link { cut(link) }
-            feed(client, .calendar(calendar(of: client)))
-            for room in rooms where client.wishes[room] == nil { join(room, client) }
-        }
-        // Two with one device would replace each other for ever: the double comes in alone, and then the original alone, unless they
-        // have parted by then.
-        let originals = clients.indices.filter { place in
-            clients[(place + 1)...].contains { $0.store.device == clients[place].store.device }
-        }.map { clients[$0] }
-        for client in originals { setAside(client) }
-        if !originals.isEmpty { run(until: now + 30_000) }
-        for client in clients where clients.contains(where: { $0 !== client && $0.store.device == client.store.device }) {
-            if originals.contains(where: { $0 === client }) { continue }
-            putAway(client)
-        }
-        for client in originals {
-            client.isAway = false
-            start(client)
-        }
-        run(until: now + 60_000)
-    }
-
-    /// Puts an app away, as it is.
-    private func setAside(_ client: SimClient) {
-        kill(client, restartIn: 0)
-        client.isAway = true
-    }
-
-    private func putAway(_ client: SimClient) {
-        setAside(client)
-        tell("\(client.who) is put away")
-        writeOutbox(of: client)
     }
 }

@@ -16,7 +16,9 @@ extension SimWorld {
         for (name, room) in client.store.rooms.sorted(by: { $0.key < $1.key }) {
             if room.cursor != .nowhere {
                 let epoch = names.of(room.cursor.epoch)
-                write(.entries(.opened, epoch: epoch, seq: room.cursor.seq, room: name.text, who: client.who, at: now))
+                var opened = HistoryEvent.entries(.opened, epoch: epoch, seq: room.cursor.seq, room: name.text, who: client.who, at: now)
+                (opened.count, opened.limit) = (Int64(room.entries.count), client.store.limit)
+                write(opened)
             }
             for row in room.outbox { noteState(of: row, client) }
         }
@@ -32,9 +34,9 @@ extension SimWorld {
 
     private func noteFailure(_ room: RoomName, _ id: MessageID, _ failure: OutboxFailure, _ client: SimClient) {
         client.waiting.removeAll { $0.id == id }
-        // One that waited longer than the hub remembers may have been stored before.
-        let isUncertain = failure == .uncertain || failure == .expired
-        client.failed.append((room, id, !isUncertain))
+        // One that waited longer than the hub remembers may have been stored before, but then its ack says so.
+        let isUncertain = failure == .uncertain
+        client.failed.append((room, id, !isUncertain && failure != .expired))
         write(.failed(names.of(id), isUncertain: isUncertain, text: failure.text, room: room.text, who: client.who, at: now))
     }
 
@@ -78,8 +80,9 @@ extension SimWorld {
             count(.history)
             let items = entries.map { names.item($0) }
             // What the page touches may not be on disk yet.
-            guard let epoch = client.store.rooms[room]?.cursor.epoch, epoch != 0 else { return }
-            write(.entries(.paged, items, epoch: names.of(epoch), room: room.text, who: client.who, at: now))
+            guard let stored = client.store.rooms[room], stored.cursor.epoch != 0 else { return }
+            let epoch = names.of(stored.cursor.epoch)
+            write(.entries(.paged, items, epoch: epoch, seq: stored.first, room: room.text, who: client.who, at: now))
         case .members(let room, let members, _): client.members[room] = members.map { "\($0.user)/\($0.connection)" }
         case .renewed:
             count(.renewals)
@@ -106,7 +109,6 @@ extension SimWorld {
         if counts[.renewals] != nil, causes.allSatisfy({ counts[$0] == nil }) { broken("a device was given up without a cause") }
         for room in rooms {
             if let log = hub.log.rooms[room] { writeLog(room, log) }
-            let present = clients.filter { !$0.isAway }.map { "\($0.user)/\($0.connection ?? "nowhere")" }
             write(.names(.present, present, room: room.text, who: "hub", at: now))
         }
         return checker.judged()
@@ -119,8 +121,8 @@ extension SimWorld {
 
     func writeOutbox(of client: SimClient) {
         for (name, room) in client.store.rooms.sorted(by: { $0.key < $1.key }) {
-            let waiting = room.outbox.filter { if case .failed = $0.state { false } else { true } }
-            write(.names(.outbox, waiting.map { names.of($0.publication.id) }, room: name.text, who: client.who, at: now))
+            write(
+                .names(.outbox, room.outbox.filter(\.waits).map { names.of($0.publication.id) }, room: name.text, who: client.who, at: now))
         }
     }
 
@@ -130,7 +132,9 @@ extension SimWorld {
             let room = client.store.rooms[name] ?? SimStore.Room()
             let items = room.entries.map { names.item($0) }
             let epoch = names.of(room.cursor.epoch)
-            write(.entries(.store, items, epoch: epoch, seq: room.cursor.seq, room: name.text, who: client.who, at: now))
+            var stored = HistoryEvent.entries(.store, items, epoch: epoch, seq: room.cursor.seq, room: name.text, who: client.who, at: now)
+            stored.limit = client.store.limit
+            write(stored)
             write(.names(.members, client.members[name] ?? [], room: name.text, who: client.who, at: now))
             if case .live = client.phases[name] {} else { broken("\(client.who) is not live in \(name): \(client.phases[name] as Any)") }
         }

@@ -9,6 +9,7 @@ extension SimWorld {
         guard hub.machine == nil else { return }
         tell("hub starts")
         hub.life += 1
+        lastTrouble = now
         (hub.jobs, hub.logIsFree, hub.links) = ([], now, [:])
         hub.machine = HubMachine(policy: plan.hub, node: "hub", incarnation: UInt64(hub.life), seed: random.next())
         feedHub(.calendar(hubCalendar))
@@ -103,7 +104,7 @@ extension SimWorld {
                 agenda.plan(.linkEnds(link, atClient: false), at: now + jitter(200))
             case .authenticate(let id, _):
                 guard let link = hub.links[id] else { continue }
-                let input = HubInput.identified(id, Identity(user: link.client.user, grants: grants(), expires: nil))
+                let input = HubInput.identified(id, Identity(user: link.client.user, grants: grants(), expires: tokenEnd()))
                 agenda.plan(.hub(life: hub.life, .input(input)), at: now + jitter(30))
             case .log(let order):
                 hub.jobs.append(.order(order))
@@ -122,6 +123,12 @@ extension SimWorld {
         return rooms.map { Grant($0.text, RoomRights(rawValue: UInt8(jitter(8)))) }
     }
 
+    /// When a token ends; most do not.
+    private func tokenEnd() -> Int64? {
+        guard isHostile, plan.faults.contains(.tokenEnds), oneIn(2) else { return nil }
+        return hubCalendar + 200 + jitter(5000)
+    }
+
     private func note(_ frame: HubFrame) {
         switch frame {
         case .acks(_, _, let acks):
@@ -130,9 +137,12 @@ extension SimWorld {
         case .hole: count(.holes)
         case .lag: count(.lags)
         case .state(let state):
+            presenceChanged = max(presenceChanged, now)
             count(state.isSnapshot ? .snapshots : .resumes)
             if state.hasMore { count(.pages) }
-        case .refusal: count(.refusals)
+        case .refusal(let refusal):
+            count(.refusals)
+            if refusal.code == .expired { count(.ends) }
         default: break
         }
     }
@@ -150,7 +160,8 @@ extension SimWorld {
         case .reply(let reply): feedHub(.log(reply))
         case .order(let order):
             hub.log.calendar = hubCalendar
-            let reply = isHostile && now < hub.failsUntil && oneIn(2) ? failure(of: order) : nil
+            var reply = isHostile && now < hub.failsUntil && oneIn(2) ? failure(of: order) : nil
+            if isHostile, now < hub.isBlindUntil, oneIn(2) { reply = order.isReading ? failure(of: order) : reply }
             let answer = reply ?? hub.log.carryOut(order, epoch: newEpoch())
             for fault in hub.log.takeFaults() { broken(fault) }
             if let answer { feedHub(.log(answer)) }
@@ -168,8 +179,19 @@ extension SimWorld {
             hub.log.rooms[room]?.isDoubtful = true
             return .notAppended(room, batch: batch)
         case .fetchAfter(let number, _, _, _, _), .fetchBefore(let number, _, _, _, _), .find(let number, _, _, _):
+            count(.hubReads)
             return .notFetched(number)
         case .mark, .release: return nil
+        }
+    }
+}
+
+extension LogOrder {
+    /// Whether it only asks, of a room that is open.
+    fileprivate var isReading: Bool {
+        switch self {
+        case .fetchAfter, .fetchBefore, .find, .recall: true
+        case .open, .append, .mark, .release: false
         }
     }
 }

@@ -39,13 +39,27 @@ extension SimWorld {
     }
 
     func sendDown(_ item: SimLink.Down, on link: SimLink) {
-        guard !link.isCut, !link.down.swallows else { return count(.lostFrames) }
+        // The handshake has a deadline of its own, which is not what is tried here: it comes through.
+        var isHandshake = false
+        if case .open = item { isHandshake = true }
+        guard !link.isCut, isHandshake || !link.down.swallows else { return count(.lostFrames) }
         agenda.plan(.landsAtClient(link), at: link.down.send(item, at: now + 1 + link.drag + jitter(plan.latency)))
+        if plan.overtakes { count(.overtaken, link.down.overtake { mayPass($0, $1) && !oneIn(4) }) }
         if link.down.flights.count > plan.congestion, !link.isCongested, link.isOpenAtHub {
             link.isCongested = true
             count(.congested)
             agenda.plan(.hub(life: hub.life, .input(.congested(link.id))), at: now)
         }
+    }
+
+    /// The hub's lanes: an ack goes before entries that wait, and what nobody stores before all that is stored.
+    private func mayPass(_ item: SimLink.Down, _ other: SimLink.Down) -> Bool {
+        guard case .frame(let frame) = item, case .frame(let before) = other else { return false }
+        // What waits first goes first: nothing goes before the welcome.
+        if case .welcome = before { return false }
+        if frame.isEphemeral { return !before.isEphemeral }
+        if case (.acks, .entries) = (frame, before) { return true }
+        return false
     }
 
     func landAtHub(_ link: SimLink) {
@@ -129,6 +143,7 @@ extension SimWorld {
     func endAtClient(_ link: SimLink) {
         guard link.isOpenAtClient else { return }
         link.isOpenAtClient = false
+        noteEnd(of: link)
         // The other side reads what was sent before the end.
         if link.isOpenAtHub, !link.isCut { sendUp(.end, on: link) }
         if link.up.swallows { agenda.plan(.linkEnds(link, atClient: false), at: now + 20_000) }
@@ -143,9 +158,14 @@ extension SimWorld {
     func endAtHub(_ link: SimLink) {
         guard link.isOpenAtHub else { return }
         link.isOpenAtHub = false
+        noteEnd(of: link)
+        presenceChanged = max(presenceChanged, now + 10_000)
         hub.links[link.id] = nil
-        // Whoever holds a link that this side has given up finds out, at the latest by its pings.
-        if link.isOpenAtClient { agenda.plan(.linkEnds(link, atClient: true), at: now + jitter(300)) }
+        // Whoever holds a link that this side has given up finds out, at the latest by its pings; there are none before the welcome.
+        let isUnseen = link.down.swallows && link.client.link === link && link.client.connection == nil
+        if link.isOpenAtClient, !isUnseen { agenda.plan(.linkEnds(link, atClient: true), at: now + jitter(300)) }
         feedHub(.gone(link.id))
     }
+
+    private func noteEnd(of link: SimLink) { if link.up.swallows || link.down.swallows { lastTrouble = now } }
 }

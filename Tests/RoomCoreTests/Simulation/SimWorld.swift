@@ -35,6 +35,11 @@ final class SimWorld {
     var clients: [SimClient] = []
     var lastLink: UInt64 = 0
     var isHostile = true
+    /// When a half-open link was seen to be one, the hub started, or a store that had failed was read again: what a healed world has left
+    /// of its misfortunes.
+    var lastTrouble: Int64 = 0
+    /// When the hub has let go of the last one who had gone, or answered the last one who came.
+    var presenceChanged: Int64 = 0
     let rooms: [RoomName]
     var checker = HistoryChecker()
     var history: [HistoryEvent] = []
@@ -48,10 +53,11 @@ final class SimWorld {
     init(seed: UInt64, plan: SimPlan, isTold: Bool = false) {
         (self.seed, self.plan, self.isTold) = (seed, plan, isTold)
         random = SeededGenerator(seed: seed &* 31 &+ 7)
-        rooms = (0..<plan.rooms).compactMap { RoomName("room\($0)") }
+        // Two that look the same, where there are two.
+        rooms = (plan.rooms == 1 ? ["room"] : ["caf\u{E9}", "cafe\u{301}", "room"]).prefix(plan.rooms).compactMap { RoomName($0) }
         for number in 0..<plan.clients {
-            guard let user = UserName(["ann", "bob", "cem", "dee"][number % 4]) else { continue }
-            let client = SimClient(who: user.text, user: user, store: SimStore(device: DeviceID(using: &random)))
+            guard let user = UserName(["ann", "zo\u{EB}", "zoe\u{308}", "dee"][number % 4]) else { continue }
+            let client = SimClient(who: user.text, user: user, store: SimStore(device: DeviceID(using: &random), limit: plan.keeps))
             client.clock = jitter(2000) - 1000
             if number == 0 { client.diesAfter = plan.clientDiesAfter }
             clients.append(client)

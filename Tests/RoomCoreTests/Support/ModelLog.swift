@@ -43,17 +43,20 @@ struct ModelLog {
             let reads = room.reads.sorted { $0.key < $1.key }.map { HubFrame.ReadMarker(user: $0.key, seq: $0.value) }
             return .opened(name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads))
         case .recall(let name, let device):
-            return isReadable ? .recalled(name, device, rooms[name]?.marks[device]) : .notRecalled(name, device)
+            guard isReadable else { return .notRecalled(name, device) }
+            return .recalled(name, device, rooms[name]?.marks[device] ?? owner(of: device))
         case .append(let name, let batch, let records):
             let fate = fates.isEmpty ? .written : fates.removeFirst()
             if fate != .refused { for record in records { write(record, to: name) } }
             return fate == .written ? .appended(name, batch: batch) : .notAppended(name, batch: batch)
-        case .fetchAfter(let number, let name, let seq, let limit, _):
+        case .fetchAfter(let number, let name, let seq, let limit, let bytes):
             guard isReadable, let room = rooms[name] else { return .notFetched(number) }
-            return .fetched(number, Array(room.entries.filter { $0.seq > seq }.prefix(Int(limit))), base: room.base)
-        case .fetchBefore(let number, let name, let seq, let limit, _):
+            let entries = room.entries.filter { $0.seq > seq }.prefix(Int(limit))
+            return .fetched(number, SimLog.page(entries, bytes: bytes), base: room.base)
+        case .fetchBefore(let number, let name, let seq, let limit, let bytes):
             guard isReadable, let room = rooms[name] else { return .notFetched(number) }
-            return .fetched(number, room.entries.filter { $0.seq < seq }.suffix(Int(limit)), base: room.base)
+            let entries = room.entries.filter { $0.seq < seq }.suffix(Int(limit)).reversed()
+            return .fetched(number, SimLog.page(entries, bytes: bytes).reversed(), base: room.base)
         case .find(let number, let name, let device, let cseq):
             guard isReadable else { return .notFetched(number) }
             return .found(number, rooms[name]?.entries.first { $0.device == device && $0.cseq == cseq })
@@ -63,6 +66,12 @@ struct ModelLog {
             return nil
         case .release: return nil
         }
+    }
+
+    /// Whose a device is, by what it published in any room.
+    private func owner(of device: DeviceID) -> DeviceMark? {
+        guard let mark = rooms.values.lazy.compactMap({ $0.marks[device] }).first else { return nil }
+        return DeviceMark(high: 0, id: mark.id, user: mark.user, at: mark.at)
     }
 
     private mutating func write(_ record: LogRecord, to name: RoomName) {

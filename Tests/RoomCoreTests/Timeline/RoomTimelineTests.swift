@@ -152,6 +152,41 @@ private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve
         }
     }
 
+    @Test func `messages that are let go of look as before when they come again`() {
+        let entries = [
+            entry(1), entry(2), entry(3), edit(4, of: 1, "4"), react(5, to: 2, eve, "+"), entry(6), delete(7, of: 3), entry(8),
+        ]
+        var whole = Timeline(reader: ann)
+        for entry in entries { whole.apply(entry) }
+        var timeline = whole
+        timeline.forget(first: 4)
+        #expect(timeline.map(\.seq) == [8] && timeline.unread == 1)
+        for late in [edit(9, of: 1, "9"), react(10, to: 2, bob, "+"), edit(11, of: 6, "11")] {
+            whole.apply(late)
+            #expect(timeline.apply(late) == nil)
+        }
+        timeline.apply(entries[..<7])
+        #expect(timeline.messages == whole.messages && timeline.unread == whole.unread)
+        timeline.forget(first: .max)
+        #expect(timeline.isEmpty && timeline.unread == 0)
+    }
+
+    @Test func `no more than some megabytes are kept about messages that are not here, and the latest last`() {
+        let text = String(repeating: "x", count: 60_000)
+        var timeline = timeline(entry(1), edit(2, of: 1, text), entry(3), entry(1000))
+        timeline.forget(first: 2)
+        for seq in Int64(4)...80 { timeline.apply(edit(seq + 100, of: seq, text)) }
+        timeline.apply([entry(1), entry(4), entry(80)])
+        #expect(timeline.map(\.isEdited) == [false, false, true, false])
+    }
+
+    @Test func `what the own device wrote is not unread, whoever the reader is`() {
+        var timeline = timeline(entry(1), reader: nil)
+        #expect(timeline.unread == 1)
+        timeline.begin(reader: nil, device: DeviceID(Bits128(high: 0, low: 1)))
+        #expect(timeline.unread == 0)
+    }
+
     @Test func `twenty thousand entries forwards, and as many backwards by pages, are no work`() {
         var timeline = Timeline(reader: ann)
         for seq in Int64(20_001)...40_000 { timeline.apply(entry(seq)) }

@@ -1,0 +1,65 @@
+import NIOPosix
+import RoomCore
+import Testing
+
+@testable import HoldfastHub
+
+extension HubTests {
+    /// What a hub that stops waits for.
+    @Suite struct HubStoppingTests {
+        /// A log that appends only when it is let.
+        private struct HeldLog: RoomLog {
+            let log: SQLiteRoomLog
+            private let permits = AsyncStream.makeStream(of: Void.self)
+            private let questions = AsyncStream.makeStream(of: Void.self)
+
+            init(_ log: SQLiteRoomLog) { self.log = log }
+
+            func carryOut(_ orders: [LogOrder]) async -> [LogReply] {
+                if orders.contains(where: { if case .append = $0 { true } else { false } }) {
+                    questions.continuation.yield()
+                    for await _ in permits.stream { break }
+                }
+                return await log.carryOut(orders)
+            }
+
+            func tend(now: Int64) async -> LogCare { await log.tend(now: now) }
+            var health: LogHealth { get async { await log.health } }
+            var figures: LogFigures { get async { await log.figures } }
+
+            /// Waits until something is to be appended.
+            func isAsked() async { for await _ in questions.stream { return } }
+            func permit() { permits.continuation.yield() }
+        }
+
+        @Test func `what a program publishes is stored before a hub has stopped`() async throws {
+            let directory = try HubDirectory()
+            let log = HeldLog(try await SQLiteRoomLog(directory: directory.path + "/log", retention: RoomRetention()))
+            var configuration = HubConfiguration(data: directory.path)
+            configuration.policy.drain = .seconds(60)
+            let core = HubCore(
+                configuration, machine: HubMachine(policy: configuration.policy, node: "hub", incarnation: 1, seed: 1), log: log,
+                bus: LocalBus(), authority: DevelopmentAuthority(other: nil, isOn: true),
+                loops: [MultiThreadedEventLoopGroup.singleton.next()])
+            let user = try #require(UserName("robot"))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await core.desk.run { replies in core.take(replies.map { .log($0) }) } }
+                core.start()
+                let content = Publication.Content(type: "n", payload: .json([0x31]))
+                async let publication = core.publish(to: .abc, from: user, content, id: .number(1))
+                await log.isAsked()
+                group.addTask {
+                    // Well after the hub was told to stop.
+                    while !core.isStopping { await Task.yield() }
+                    for _ in 1...100 { _ = try await core.figures() }
+                    log.permit()
+                }
+                await core.stop()
+                core.finish()
+                #expect(try await publication.position.seq == 1)
+                try await group.waitForAll()
+            }
+            await log.log.close()
+        }
+    }
+}
