@@ -11,7 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes bench-hub fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -134,6 +134,9 @@ bench-codecs: ## What encoding and decoding cost beside Foundation and Python (a
 
 bench-quotes: ## One feed of quotes read by our client, Node and Python: cost per tick, and a consumer that is slow (builds a release first)
 	@Benchmarks/quotes/run.sh
+
+bench-hub: ## The hub beside Mosquitto and python-socketio: stored messages, fan-out, latency, memory (builds a release first)
+	@Benchmarks/hub/run.sh
 
 format: ## Format all Swift sources in place
 	scripts/lint/format.sh --fix

@@ -29,8 +29,10 @@ let page: [Resource] = [
 
 // The page of the hub, built into it.
 let hubPage: [Resource] = [
-    "chat.html", "status.html", "page.css", "chat.css", "status.css", "chat.mjs", "messages.mjs", "timeline.mjs", "tabs.mjs", "rooms.mjs",
-    "room.mjs", "store.mjs", "presence.mjs", "identity.mjs", "backoff.mjs", "status.mjs", "chart.mjs",
+    "chat.html", "status.html", "page.css", "chat.css", "status.css", "chat.mjs", "door.mjs", "conversation.mjs", "messages.mjs",
+    "timeline.mjs", "tabs.mjs", "rooms.mjs", "link.mjs", "joining.mjs", "entries.mjs", "outbox.mjs", "renewal.mjs", "history.mjs",
+    "people.mjs", "turns.mjs", "room.mjs", "store.mjs", "presence.mjs", "policy.mjs", "protocol.mjs", "identity.mjs", "backoff.mjs",
+    "status.mjs", "chart.mjs",
 ].map { .embedInCode("Page/\($0)") }
 
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")

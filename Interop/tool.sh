@@ -123,6 +123,19 @@ refused() {
     report $status "$name"
 }
 
+# tally COMMAND…: passes on what a suite prints, and counts its checks.
+tally() {
+    local status=0
+    PYTHONDONTWRITEBYTECODE=1 timeout 1800 "$@" 2>&1 | tee "$work/output" | grep -v ' passed, ' || true
+    status=${PIPESTATUS[0]}
+    passed=$((passed + $(grep -c '^ok' "$work/output" || true)))
+    failed=$((failed + $(grep -c '^not ok' "$work/output" || true)))
+    if [ "$status" != 0 ] && ! grep -q '^not ok' "$work/output"; then
+        echo "not ok ${*:1:2}: ended with status $status"
+        failed=$((failed + 1))
+    fi
+}
+
 finish() {
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]

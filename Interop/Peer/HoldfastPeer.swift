@@ -15,6 +15,7 @@ enum HoldfastPeer {
                HoldfastPeer autobahn-client URL --agent NAME [--ca FILE] [--http2]
                HoldfastPeer codecs        (see Interop/codecs)
                HoldfastPeer room-frames   (see Interop/rooms/frames.py)
+               HoldfastPeer hub PORT DATA (see Benchmarks/hub)
                HoldfastPeer quotes URL json|msgpack|protobuf SECONDS BUSY-MILLISECONDS
                HoldfastPeer rooms-client URL --name NAME --rooms R,R --store DIRECTORY --history FILE --pause MILLISECONDS
                HoldfastPeer rooms-log DIRECTORY --rooms R,R --history FILE
@@ -57,6 +58,9 @@ enum HoldfastPeer {
         case ("store", 2...):
             guard let status = await StoreCommands(arguments: arguments).run() else { fail() }
             exit(status)
+        case ("hub", 3):
+            guard let port = Int(arguments.words[1]) else { fail() }
+            try await UnlimitedHub.run(port: port, data: arguments.words[2])
         case ("quotes", 5):
             let words = arguments.words
             guard let encoding = QuotesEncoding(rawValue: words[2]), let seconds = Double(words[3]), let busy = Int(words[4]) else {

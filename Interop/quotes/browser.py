@@ -6,15 +6,14 @@ browser.py HOLDFAST SCREENSHOTS
 The servers are real, and so are the faults: a link that cuts, a server that is ended and started again, messages that are dropped.
 """
 import asyncio
-import contextlib
 import fnmatch
 import json
 import pathlib
 import signal
-import socket
 import sys
 
-from devtools import PATIENCE, chromium
+from devtools import chromium
+from suite import PATIENCE, Program, finish, free_port, report, run, running
 from websockets.asyncio.client import connect
 
 HOLDFAST = sys.argv[1]
@@ -38,68 +37,14 @@ MENDED = """(({ link, counts }) => {
     return false;
 })(quotes)"""
 
-passed = failed = 0
-
-
-def report(good, name, why=""):
-    global passed, failed
-    if good:
-        passed += 1
-        print(f"ok {name}", flush=True)
-    else:
-        failed += 1
-        print(f"not ok {name}: {why}", flush=True)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Program:
-    """A program of ours in the background, up once it accepts connections."""
-
-    def __init__(self, port, *words):
-        self.port, self.words, self.process = port, words, None
-
-    async def start(self):
-        self.process = await asyncio.create_subprocess_exec(
-            HOLDFAST, *self.words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL)
-        for _ in range(10 * PATIENCE):
-            if self.process.returncode is not None:
-                break
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-                writer.close()
-                return
-            await asyncio.sleep(0.1)
-        raise RuntimeError(f"does not start: {' '.join(self.words)}")
-
-    async def stop(self):
-        if self.process.returncode is None:
-            self.process.send_signal(signal.SIGCONT)
-            self.process.terminate()
-        await self.process.wait()
-
-
-@contextlib.asynccontextmanager
-async def running(program):
-    await program.start()
-    try:
-        yield program
-    finally:
-        await program.stop()
-
-
 def market(*options):
     port = free_port()
-    return running(Program(port, "serve", "quotes", "--quiet", "--port", str(port), "--symbols", "500", "--seed", "7", *options))
+    return running(Program(port, HOLDFAST, "serve", "quotes", "--quiet", "--port", str(port), "--symbols", "500", "--seed", "7", *options))
 
 
 def link(port, script):
     listen = free_port()
-    return running(Program(listen, "chaos", "--quiet", "--listen", str(listen), "--to", f"127.0.0.1:{port}", "--script", script))
+    return running(Program(listen, HOLDFAST, "chaos", "--quiet", "--listen", str(listen), "--to", f"127.0.0.1:{port}", "--script", script))
 
 
 async def snapshot(port):
@@ -276,13 +221,8 @@ async def dropped_messages(browser):
 
 async def main():
     async with chromium() as browser:
-        for part in (quiet_market, busy_market, cut_links, restarted_server, dropped_messages):
-            try:
-                await part(browser)
-            except Exception as error:  # The other parts can still tell something.
-                report(False, part.__name__.replace("_", " "), f"{type(error).__name__}: {error}")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+        await run((quiet_market, busy_market, cut_links, restarted_server, dropped_messages), browser)
+    finish()
 
 
 asyncio.run(main())

@@ -9,11 +9,10 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "peers"))
+sys.path[:0] = [str(pathlib.Path(__file__).parent.parent), str(pathlib.Path(__file__).parent.parent / "peers")]
 from chromium import FLAGS, debugging_address  # noqa: E402
+from suite import PATIENCE  # noqa: E402
 from websockets.asyncio.client import connect  # noqa: E402
-
-PATIENCE = 60
 
 
 class Page:

@@ -13,19 +13,6 @@ HOLDFAST=$(swift_program HOLDFAST holdfast)
 export TMPDIR=$work
 mkdir -p "$ROOT/reports"
 
-# tally COMMAND…: passes on what a suite prints, and counts its checks.
-tally() {
-    local status=0
-    PYTHONDONTWRITEBYTECODE=1 timeout 900 "$@" 2>&1 | tee "$work/output" | grep -v ' passed, ' || true
-    status=${PIPESTATUS[0]}
-    passed=$((passed + $(grep -c '^ok' "$work/output" || true)))
-    failed=$((failed + $(grep -c '^not ok' "$work/output" || true)))
-    if [ "$status" != 0 ] && ! grep -q '^not ok' "$work/output"; then
-        echo "not ok ${*:1:2}: ended with status $status"
-        failed=$((failed + 1))
-    fi
-}
-
 tally node "$ROOT/Interop/quotes/units.mjs"
 tally "$PYTHON" "$ROOT/Interop/quotes/browser.py" "$HOLDFAST" "$ROOT/reports"
 finish

@@ -3,6 +3,8 @@
 members notice nothing. Prints `ok NAME` or `not ok NAME: why`.
 
 abuse.py HOLDFAST DIRECTORY [MUTATIONS [SEED]]
+
+DIRECTORY has `descriptors`, what protoc makes of rooms.proto.
 """
 import asyncio
 import base64
@@ -17,14 +19,19 @@ import time
 import uuid
 
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.exceptions import ConnectionClosed
+
+import abuse_http
+from abuse_frames import JSON, Protobuf, samples
 
 HOLDFAST, DIRECTORY = sys.argv[1], sys.argv[2]
 MUTATIONS = int(sys.argv[3]) if len(sys.argv) > 3 else 1000
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(1 << 31)
 chance = random.Random(SEED)
 SECRET = secrets.token_bytes(32)
-PROTOCOL = "holdfast.rooms.v1.json"
+CODECS = [JSON(), Protobuf(f"{DIRECTORY}/descriptors")]
+PLACES = 250  # connections that an address may have
+USER_PLACES = 64
 PATIENCE = 60  # seconds; bounds failures only
 MEMORY = 200 << 20  # bytes that the hub may grow by under all of this
 passed = failed = 0
@@ -97,17 +104,20 @@ class Hub:
     async def start(self):
         with open(f"{DIRECTORY}/secret", "wb") as file:
             file.write(SECRET)
+        with open(f"{DIRECTORY}/keys", "w", encoding="ascii") as file:
+            file.write(abuse_http.KEY + "\n")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.process = await asyncio.create_subprocess_exec(
             HOLDFAST, "serve", "hub", "--port", str(self.port), "--data", f"{DIRECTORY}/data", "--secret-file", f"{DIRECTORY}/secret",
+            "--api-key-file", f"{DIRECTORY}/keys", "--limit", f"address.connections={PLACES}", "--limit", f"user.connections={USER_PLACES}",
             stdout=asyncio.subprocess.PIPE, stderr=open(f"{DIRECTORY}/hub.log", "wb"))
         async with asyncio.timeout(PATIENCE):
             await self.process.stdout.readline()
 
-    def connect(self, **options):
-        return connect(f"ws://127.0.0.1:{self.port}/rooms", subprotocols=[PROTOCOL], max_size=None, proxy=None, **options)
+    def connect(self, codec=CODECS[0], **options):
+        return connect(f"ws://127.0.0.1:{self.port}/rooms", subprotocols=[codec.protocol], max_size=None, proxy=None, **options)
 
     @property
     def memory(self):
@@ -151,89 +161,51 @@ class Honest:
                 self.heard += [(item["seq"], item["user"], item["cseq"]) for item in frame["items"]]
 
 
-# Frames -----------------------------------------------------------------------------------------------------------------------------
-
-def samples():
-    """One good frame of each type."""
-    room = {"room": "pit"}
-    return [
-        {"t": "hello", "v": [1], "device": secrets.token_hex(16), "token": token("eve"), "agent": "a", "joins": [{**room, "next": 1}]},
-        {"t": "auth", "token": token("eve")},
-        {"t": "join", **room, "epoch": "00000000000000aa", "seq": 3, "limit": 10, "presence": True, "next": 1},
-        {"t": "leave", **room},
-        {"t": "pub", **room, "cseq": 1, "id": str(uuid.uuid4()), "at": now(), "type": "t", "about": {"kind": "edit", "seq": 1}, "body": {"a": [1]}},
-        {"t": "pub", **room, "cseq": 1, "id": str(uuid.uuid4()), "void": True},
-        {"t": "read", **room, "seq": 1},
-        {"t": "hist", "ref": 1, **room, "before": 10, "limit": 5},
-        {"t": "pres", **room, "status": "away", "meta": {"a": 1}},
-        {"t": "members", **room},
-        {"t": "typ", **room, "on": True},
-        {"t": "sig", **room, "type": "cursor", "body": {"x": 1}},
-        {"t": "ping", "n": 1},
-    ]
-
-
-ODD = [None, True, -1, 0, 1 << 53, 1 << 63, 1 << 64, -(1 << 63), 1.5, 1e308, "", "x" * 70000, "\0", "\u202e", "0" * 32, [], [[]] * 100, {},
-       {"t": {}}, [1] * 1000]
-
-
-def mutated(frame):
-    """The frame with something wrong, as bytes."""
-    frame = json.loads(json.dumps(frame))
-    way = chance.randrange(7)
-    key = chance.choice(list(frame))
-    if way == 0:
-        del frame[key]
-    elif way == 1:
-        frame[key] = chance.choice(ODD)
-    elif way == 2:
-        frame[chance.choice(["x", "", "t" * 3000])] = chance.choice(ODD)
-    elif way == 3:
-        return json.dumps({"t": frame["t"]} | {name: chance.choice(ODD) for name in frame if name != "t"}).encode()
-    text = json.dumps(frame).encode()
-    if way == 4:
-        return text[: chance.randrange(len(text))]
-    if way == 5:
-        place = chance.randrange(len(text))
-        return text[:place] + bytes([chance.randrange(256)]) + text[place + 1:]
-    if way == 6:
-        depth = chance.choice([10, 1000, 100_000])
-        return text[:-1] + b',"y":' + b"[" * depth + b"]" * depth + b"}"
-    return text
-
 
 async def mutations(hub):
-    """Every type of frame, changed in every way, before the hello and after it."""
-    codes, errors = {}, 0
+    """Every type of frame, changed in every way, in both encodings, before the hello and after it."""
+    codes, errors = {codec.protocol: {} for codec in CODECS}, 0
     for number in range(MUTATIONS):
-        async with hub.connect() as socket:
-            client = Client(socket, f"eve{number}")
-            if chance.random() < 0.8:
-                await client.hello()
-                if chance.random() < 0.8:
-                    await client.join()
+        codec = CODECS[number % 2]
+        shown = token(f"eve{number}")
+        good = samples(shown)
+        hello, join, *others = good[0], good[2], *good[2:]
+        bad = good[number // 2 % len(good)]
+        ends = codes[codec.protocol]
+        async with hub.connect(codec) as socket:
             try:
-                for _ in range(chance.randrange(1, 4)):
-                    await socket.send(json.dumps(chance.choice(samples()[2:])))
+                if bad is not hello or chance.random() < 0.1:
+                    await socket.send(codec.encoded({**hello, "device": secrets.token_hex(16), "joins": []}))
+                    if chance.random() < 0.8:
+                        await socket.send(codec.encoded({"t": "join", "room": join["room"]}))
+                    for _ in range(chance.randrange(3)):
+                        await socket.send(codec.encoded(chance.choice(others)))
                 # Text that is no UTF-8 is sent as it is, which is the peer's fault as well.
-                await socket.send(mutated(chance.choice(samples())), text=chance.random() < 0.95)
-                await client.say(t="ping", n=7)
+                await socket.send(codec.mutated(bad, chance), text=(chance.random() < 0.95) == (codec is CODECS[0]))
+                await socket.send(codec.encoded({"t": "ping", "n": 7}))
                 async with asyncio.timeout(PATIENCE):
                     while True:
-                        frame = json.loads(await socket.recv())
+                        frame = codec.decoded(await socket.recv())
                         errors += frame["t"] == "error"
                         if frame["t"] == "pong":
                             break
-                codes["open"] = codes.get("open", 0) + 1
+                ends["open"] = ends.get("open", 0) + 1
             except ConnectionClosed as closed:
                 code = closed.rcvd.code if closed.rcvd else 1006
-                codes[code] = codes.get(code, 0) + 1
+                ends[code] = ends.get(code, 0) + 1
     wanted = {"open", 1002, 1003, 1007, 1008, 1009, *range(4000, 4200)}
     print(f"# {MUTATIONS} mutated conversations, seed {SEED}: {errors} errors, ends {codes}")
-    report(set(codes) <= wanted and errors > 0, "mutated frames end in an error or a close by code", codes)
+    for name, ends in codes.items():
+        report(set(ends) <= wanted and len(ends) > 1, f"mutated frames of {name} end in an error or a close by code", ends)
 
 
 # One rule each ----------------------------------------------------------------------------------------------------------------------
+
+def changed(shown):
+    """The token with another letter in the middle of its signature, where each letter counts."""
+    place = len(shown) - 20
+    return shown[:place] + ("A" if shown[place] != "A" else "B") + shown[place + 1:]
+
 
 async def refused_tokens(hub):
     none = {"alg": "none", "typ": "JWT"}
@@ -242,7 +214,7 @@ async def refused_tokens(hub):
         "signed by another": token("eve", secret=b"x" * 32), "unsigned": token("eve", header=none).rsplit(".", 1)[0] + ".",
         "of algorithm none": token("eve", header=none), "of another algorithm": token("eve", header={"alg": "RS256"}),
         "without a user": token(""), "a development token": "dev:eve", "nothing": "", "nonsense": "a.b.c", "long": "x" * 60_000,
-        "changed": token("eve")[:-2] + "xx",
+        "changed": changed(token("eve")),
     }
     for name, shown in bad.items():
         async with hub.connect() as socket:
@@ -357,33 +329,62 @@ async def floods(hub):
         await asyncio.sleep(0.5)
         listening.cancel()
         report(refused > 0 or 4003 in codes, "a flood of publications is refused", (refused, codes))
-    async with hub.connect() as socket:
-        client = Client(socket, "typist")
-        await client.hello()
-        await client.join()
+    async with hub.connect() as socket, hub.connect() as watching:
+        client, watcher = Client(socket, "typist"), Client(watching, "watcher")
+        for each in (client, watcher):
+            await each.hello()
+            await each.join()
+        began, open_ended = time.monotonic(), True
         try:
             for _ in range(30_000):
                 await client.say(t="typ", room="pit", on=True)
-            good = True
+            await client.say(t="ping", n=1)
+            await client.hear("pong")
         except ConnectionClosed as closed:
-            good = closed.rcvd is not None and 4000 <= closed.rcvd.code < 4200
-        report(good, "a flood of what nobody stores harms nobody")
-    sockets = []
+            open_ended = closed.rcvd is not None and closed.rcvd.code == 4003
+        seconds = time.monotonic() - began
+        await watcher.say(t="ping", n=1)
+        told = 0
+        while (frame := await watcher.hear("typ", "pong"))["t"] == "typ":
+            told += frame["user"] == "typist" and frame.get("on", False)
+        # Three at once, and one a second.
+        report(open_ended and 1 <= told <= 5 + seconds, "a flood of what nobody stores is not passed on", (open_ended, told, seconds))
+    counted = await crowd(hub, lambda number: "many", 200)
+    report(counted == {"welcome": USER_PLACES, "error": 200 - USER_PLACES}, "a user has so many connections and no more", counted)
+    await abuse_http.places(hub.port, PLACES, report)
+    counted = await crowd(hub, lambda number: f"of-one-address-{number}", PLACES + 40)
+    report(
+        counted.get("error", 0) >= 40 and counted.get("welcome", 0) > PLACES // 2 and len(counted) == 2,
+        "an address has so many connections and no more", counted)
+
+
+async def crowd(hub, name, count):
+    """Opens so many connections; what each was answered first."""
+    sockets, answers = [], {}
     try:
-        for number in range(200):
-            sockets.append(await hub.connect(open_timeout=PATIENCE).__aenter__())
-            await Client(sockets[-1], "many").say(t="hello", v=[1], device=secrets.token_hex(16), token=token("many"))
-        answers = []
-        for socket in sockets:
+        for number in range(count):
+            codec = CODECS[number % 2]
+            sockets.append((codec, await hub.connect(codec, open_timeout=PATIENCE).__aenter__()))
+            hello = {"t": "hello", "v": [1], "device": secrets.token_hex(16), "token": token(name(number))}
             try:
-                answers.append(json.loads(await asyncio.wait_for(socket.recv(), PATIENCE))["t"])
+                await sockets[-1][1].send(codec.encoded(hello))
             except ConnectionClosed:
-                answers.append("closed")
-        report(set(answers) != {"welcome"}, "a user has so many connections and no more", len(answers))
-    except InvalidHandshake:
-        report(True, "a user has so many connections and no more")
+                pass  # What it was told is there to be read.
+        for codec, socket in sockets:
+            try:
+                answer = codec.decoded(await asyncio.wait_for(socket.recv(), PATIENCE))
+                kind = answer["t"] if answer["t"] != "error" or answer["code"] == 4003 else answer["code"]
+            except ConnectionClosed as closed:
+                kind = closed.rcvd.code if closed.rcvd else 1006
+            answers[kind] = answers.get(kind, 0) + 1
+        return answers
     finally:
-        await asyncio.gather(*(socket.close() for socket in sockets), return_exceptions=True)
+        await asyncio.gather(*(socket.close() for _, socket in sockets), return_exceptions=True)
+
+
+async def http(hub):
+    for attack in abuse_http.ATTACKS:
+        await attack(hub.port, report)
 
 
 async def slow_reader(hub):
@@ -416,7 +417,7 @@ async def main():
         members = [asyncio.create_task(each.run()) for each in honest]
         await asyncio.sleep(1)
         before = hub.memory
-        for attack in (refused_tokens, ended_token, forged, mutations, floods, slow_reader):
+        for attack in (refused_tokens, ended_token, forged, mutations, http, floods, slow_reader):
             try:
                 await attack(hub)
             except Exception as error:  # noqa: BLE001: whatever it is, the others are told too

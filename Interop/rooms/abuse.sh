@@ -7,9 +7,10 @@
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"
-need_apt python3
+need_apt python3 protobuf-compiler
 need_python
 HOLDFAST=$(swift_program HOLDFAST holdfast)
-# Two hundred connections, and those of the hub.
+protoc --proto_path="$ROOT/Sources/Runtime/RoomsWire" --descriptor_set_out="$work/descriptors" rooms.proto
+# Some hundred connections, and those of the hub.
 ulimit -n 4096
-PYTHONDONTWRITEBYTECODE=1 timeout 600 "$PYTHON" "$ROOT/Interop/rooms/abuse.py" "$HOLDFAST" "$work" "${1:-300}" ${SEED:+"$SEED"}
+PYTHONDONTWRITEBYTECODE=1 timeout 900 "$PYTHON" "$ROOT/Interop/rooms/abuse.py" "$HOLDFAST" "$work" "${1:-300}" ${SEED:+"$SEED"}

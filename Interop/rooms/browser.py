@@ -9,12 +9,16 @@ import asyncio
 import collections
 import contextlib
 import json
+import os
 import pathlib
 import sys
 import tempfile
+import urllib.parse
 
-from hub import PATIENCE, Hub, Member, Swift, log_of
+from hub import Hub, Member, Swift, log_of
 from playwright.async_api import async_playwright
+from suite import PATIENCE, finish, report, run, running
+from tokens import token
 
 HOLDFAST = sys.argv[1]
 SCREENSHOTS = pathlib.Path(sys.argv[2])
@@ -38,18 +42,6 @@ SEND = """async (words) => {
 QUEUED = "Object.entries(localStorage).filter(([key]) => key.startsWith('queued ')).map(([key, text]) => [key.slice(7), text])"
 CONTRAST = (pathlib.Path(__file__).parent / "contrast.js").read_text()
 STORES = (pathlib.Path(__file__).parent / "stores.js").read_text()
-
-passed = failed = 0
-
-
-def report(good, name, why=""):
-    global passed, failed
-    if good:
-        passed += 1
-        print(f"ok {name}", flush=True)
-    else:
-        failed += 1
-        print(f"not ok {name}: {why}", flush=True)
 
 
 class Tab:
@@ -241,12 +233,22 @@ async def door(browser, hub):
     await tab.page.keyboard.press("Tab")
     await tab.page.keyboard.type("quiet corner")
     await tab.page.keyboard.press("Enter")
+    # Pressed twice, it leads there once.
+    await tab.page.evaluate("document.getElementById('join').requestSubmit()")
     report(await tab.until(LIVE), "the keyboard alone leads into a room", tab.errors)
+    alone = "document.querySelector('#members li[data-user=Ann] small')?.textContent === 'you'"
+    report(await tab.until(alone), "once", await tab.page.inner_text("#members"))
     await tab.page.keyboard.type("first words")
     await tab.page.keyboard.press("Enter")
     report(await tab.shows("first words"), "and says something there")
     await tab.page.reload()
     report(await tab.until(LIVE) and await tab.shows("first words"), "a reload leads back into the room, and what was said is there")
+    await tab.say("x" * 70_000)
+    told = "document.getElementById('banner').textContent === 'A message may have 65536 bytes.'"
+    report(await tab.until(told), "what is too long is refused in words", await tab.page.inner_text("#banner"))
+    await asyncio.sleep(1.5)
+    kept = await tab.page.evaluate(told) and len(await tab.page.input_value("#words")) == 70_000
+    report(kept, "which stay long enough to be read, as what was written does")
     quiet(tab)
     await tab.page.context.close()
 
@@ -348,6 +350,8 @@ async def killed(browser, hub, room, sven):
         await asyncio.gather(*sending)
         await hub.start()
         if number == 5:
+            # What was not yet said to be queued may go with the page.
+            await ann.until(f"{QUEUED}.length === 90")
             await ann.page.reload()
         await ann.until(LIVE)
     log = await agreement(hub, room, "6 hubs killed with -9", ann, bob)
@@ -386,9 +390,13 @@ async def two_tabs(browser, hub):
     await agreement(hub, room, "two tabs", first, second)
     await second.page.click("#offline")
     await second.say("left behind")
-    await second.until("rooms.client.waiting === 1")
+    await second.page.evaluate("rooms.client.send(rooms.room, { type: 'x'.repeat(65), body: { text: 'refused' } })")
+    await second.until("rooms.client.waiting === 2")
     await second.page.close()
-    report(await first.shows("left behind"), "what a closed tab left unsent is sent by the other one")
+    adopted = f"{SHOWN}.some(({{ stage, text }}) => stage === 'failed' && text === 'refused')"
+    report(await first.until(adopted), "what is refused of that which a closed tab left is shown by the other one", await first.shown())
+    await first.page.click("[data-order=discard]")
+    report(await first.shows("left behind"), "and the rest is sent")
     log = await agreement(hub, room, "a tab that was closed", first)
     said = [entry for entry in log if entry["body"]["text"] == "left behind"]
     report([entry["device"] for entry in said] == [devices[1]], "under its own device, once", said)
@@ -397,6 +405,94 @@ async def two_tabs(browser, hub):
     report(same, "a new tab takes the place that is free")
     quiet(first, third)
     await context.close()
+
+
+async def strangers(browser, hub):
+    ann = await browser.joined("Ann", "borrowed")
+    async with Member(hub, "borrowed", "Eve") as eve:
+        await ann.say("mine")
+        await eve.until(lambda: len(eve.entries) == 1)
+        await eve.send("not mine", name=eve.entries[0]["id"])
+        report(await ann.shows("mine", "not mine"), "who borrows the id of a message does not take its place", await ann.texts())
+        await ann.page.click("#offline")
+        await ann.say("waits")
+        await ann.shows("mine", "not mine", "waits")
+        await eve.send("came first", name=(await ann.shown())[-1]["id"])
+        await eve.until(lambda: len(eve.entries) == 3)
+        await ann.page.click("#offline")
+        texts = ["mine", "not mine", "came first", "waits"]
+        report(await ann.shows(*texts), "nor that of one which still waits", await ann.texts())
+        stages = [message["stage"] for message in await ann.shown() if message["own"]]
+        report(await ann.until("rooms.client.waiting === 0"), "which is stored as well", stages)
+    quiet(ann)
+    await ann.page.context.close()
+
+
+async def long_talk(browser, hub):
+    ann = await browser.joined("Ann", "talk")
+    async with Member(hub, "talk", "Eve") as eve:
+        for number in range(1, 701):
+            await eve.send(f"{number}")
+            if number % 20 == 0:
+                await eve.until(lambda: len(eve.entries) >= number)
+        kept = await ann.shows("699", "700") and len(await ann.shown()) <= 600
+        report(kept, "a page keeps the end of a long talk", len(await ann.shown()))
+        for _ in range(PATIENCE):
+            await ann.page.evaluate("document.getElementById('scroll').scrollTop = 0")
+            if await ann.until("document.getElementById('beginning').getClientRects().length > 0", 1):
+                break
+        whole = await ann.texts() == [f"{number}" for number in range(1, 701)]
+        report(whole, "the rest is there when it is scrolled to", len(await ann.shown()))
+    quiet(ann)
+    await ann.page.context.close()
+
+
+async def tokens(browser, _):
+    with tempfile.TemporaryDirectory() as directory:
+        secret = pathlib.Path(directory) / "secret"
+        secret.write_bytes(os.urandom(32))
+        async with running(Hub(HOLDFAST, pathlib.Path(directory) / "data", "--secret-file", str(secret))) as hub:
+            await signed(browser, hub, lambda user, seconds: token(secret.read_bytes(), user, seconds, {"signed": "rwp"}))
+
+
+async def signed(browser, hub, token):
+    tab = Tab(await (await browser.context(color_scheme="light")).new_page())
+    await tab.page.goto(f"{hub.url}/#{urllib.parse.urlencode({'room': 'signed', 'name': 'J', 'token': token('Jürgen', 50)})}")
+    report(await tab.until(LIVE), "a token leads in", tab.errors)
+    report("eyJ" not in tab.page.url, "and does not stay in the address", tab.page.url)
+    await tab.say("grüezi")
+    own = f"{SHOWN}.some(({{ own, stage, text }}) => own && stage === 'stored' && text === 'grüezi')"
+    report(await tab.until(own), "who speaks is who the token names", await tab.shown())
+    connection = await tab.page.evaluate("rooms.client.welcome.conn")
+    soon = "document.getElementById('banner').textContent.startsWith('Your token ends soon.')"
+    report(await tab.until(soon), "that it ends soon is said", await tab.page.inner_text("#banner"))
+    await tab.page.click("#banner button")
+    await tab.page.fill("#token", token("Ann", 60))
+    await tab.page.keyboard.press("Enter")
+    wrong = "document.getElementById('door-error').textContent.startsWith('This token is for Ann.')"
+    report(await tab.until(wrong), "the token of another is not taken", await tab.page.inner_text("#door"))
+    await tab.picture("token")
+    ends = await tab.page.evaluate("rooms.client.tokenEnds")
+    await tab.page.fill("#token", token("Jürgen", 5))
+    await tab.page.keyboard.press("Enter")
+    renewed = await tab.until(f"rooms.client.tokenEnds < {ends}") and await tab.page.evaluate("rooms.client.welcome.conn") == connection
+    report(renewed, "another one is told on the same connection", await tab.page.evaluate("[rooms.client.state, rooms.client.tokenEnds]"))
+    ended = "document.getElementById('banner').textContent.startsWith('Your token has ended.')"
+    report(await tab.until(ended), "that it has ended is said", await tab.page.inner_text("#banner"))
+    await tab.say("after the end")
+    await tab.shows("grüezi", "after the end")
+    await tab.picture("token-ended")
+    await tab.page.click("#banner button")
+    await tab.page.fill("#token", token("Jürgen", 3600))
+    await tab.page.keyboard.press("Enter")
+    back = await tab.until(f"{LIVE} && rooms.client.waiting === 0 && document.getElementById('banner').hidden")
+    sent = back and await tab.shows("grüezi", "after the end")
+    report(sent, "a new token leads back, and what was written meanwhile is sent", await tab.shown())
+    await tab.page.reload()
+    door = "document.body.dataset.view === 'door' && document.activeElement.id === 'token'"
+    report(await tab.until(door), "a reload asks for the token again")
+    quiet(tab)
+    await tab.page.context.close()
 
 
 async def stores(browser, hub):
@@ -439,26 +535,43 @@ async def status(browser, hub):
     await ann.page.context.close()
 
 
+async def busiest_rooms(browser, hub):
+    rooms = [{"room": f"<b>room {number}</b>", "members": 12 - number, "pace": number / 2} for number in range(10)]
+    figures = {"now": 2000, "started": 1000, "rooms": 10, "busiest": {"members": rooms, "pace": rooms[::-1]}}
+    tab = Tab(await (await browser.context(color_scheme="dark")).new_page())
+    await tab.page.route("**/status/stream", lambda route: route.fulfill(
+        body=f"data: {json.dumps(figures)}\n\n", headers={"content-type": "text/event-stream"}))
+    await tab.page.goto(f"{hub.url}/status")
+    told = "[...document.querySelectorAll('#by-%s tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
+    shown = await tab.until(f"{told % 'pace'}.length === 10")
+    by_members, by_pace = await tab.page.evaluate(f"[{told % 'members'}, {told % 'pace'}]")
+    good = shown and by_members[0] == ["<b>room 0</b>", "12", "0"] and by_pace[0] == ["<b>room 9</b>", "3", "4.5"]
+    report(good, "the busiest rooms are shown, by their members and by their pace", [by_members[:1], by_pace[:1]])
+    await tab.page.evaluate("document.getElementById('busiest').scrollIntoView()")
+    for scheme in ("light", "dark"):
+        await tab.page.emulate_media(color_scheme=scheme)
+        poor = await tab.page.evaluate(CONTRAST)
+        report(not poor, f"the busiest rooms, {scheme}: all text has a contrast of 4.5 at least", poor)
+    await tab.picture("status-rooms")
+    await tab.page.set_viewport_size({"width": 390, "height": 844})
+    report(await tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "and fit a phone")
+    quiet(tab)
+    await tab.page.context.close()
+
+
 async def main():
+    parts = (door, conversation, history, reloads, lost_networks, killed_hubs, two_tabs, strangers, long_talk, tokens, stores, status,
+             busiest_rooms)
+    wanted = [part for part in parts if len(sys.argv) <= 3 or part.__name__ in sys.argv[3:]]
     with tempfile.TemporaryDirectory() as directory:
-        hub = Hub(HOLDFAST, pathlib.Path(directory) / "data")
-        await hub.start()
-        async with async_playwright() as playwright:
+        async with async_playwright() as playwright, running(Hub(HOLDFAST, pathlib.Path(directory) / "data")) as hub:
             chromium = await playwright.chromium.launch(**CHROMIUM)
-            parts = (door, conversation, history, reloads, lost_networks, killed_hubs, two_tabs, stores, status)
-            for part in parts:
-                if len(sys.argv) > 3 and part.__name__ not in sys.argv[3:]:
-                    continue
-                try:
-                    await part(Browser(chromium, hub), hub)
-                except Exception as error:  # The other parts can still tell something.
-                    if hub.process.returncode is not None:
-                        await hub.start()
-                    report(False, part.__name__.replace("_", " "), f"{type(error).__name__}: {error}"[:600])
+            for part in wanted:
+                if hub.has_ended:
+                    await hub.start()
+                await run([part], Browser(chromium, hub), hub)
             await chromium.close()
-        await hub.stop()
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    finish()
 
 
 asyncio.run(main())

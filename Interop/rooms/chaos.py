@@ -214,7 +214,8 @@ class Stage:
         return self.settle()
 
     def settle(self):
-        end = time.monotonic() + PATIENCE
+        healed = time.monotonic()
+        end = healed + PATIENCE
         for client in self.clients:
             client.say("drain")
         for client in self.clients:
@@ -222,10 +223,17 @@ class Stage:
                 return fail(f"{client.name} still has messages to send after {PATIENCE} s")
         heads = " ".join(f"{room}={seq}" for room, seq in self.acked().items())
         for client in self.clients:
-            client.say(f"end {heads}")
+            client.say("present " + " ".join(client.name for client in self.clients))
+            client.say(f"heads {heads}")
+        for client in self.clients:
+            if not client.hears("complete", end):
+                return fail(f"{client.name} has not all messages, or does not see everybody, after {PATIENCE} s")
+        print(f"# everybody had everything, and saw everybody, {time.monotonic() - healed:.1f} s after the last misfortune")
+        for client in self.clients:
+            client.say("finish")
         for client in self.clients:
             if not client.ends(end):
-                return fail(f"{client.name} has not all messages after {PATIENCE} s, or has ended badly")
+                return fail(f"{client.name} has ended badly")
         self.hub.signal(signal.SIGTERM)
         if not self.hub.ends(end):
             return fail("the hub does not end when it is asked to")

@@ -2,57 +2,28 @@
 import asyncio
 import contextlib
 import json
-import signal
-import socket
+import pathlib
+import sys
 import time
 import uuid
 
-from websockets.asyncio.client import connect
-
-PATIENCE = 60
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+from suite import PATIENCE, Program, free_port  # noqa: E402
+from websockets.asyncio.client import connect  # noqa: E402
 
 
-class Hub:
+class Hub(Program):
     """`holdfast serve hub` on a directory and a port that stay the same over its lives."""
 
-    def __init__(self, holdfast, directory):
-        self.holdfast, self.directory, self.port, self.process = holdfast, directory, free_port(), None
+    def __init__(self, holdfast, directory, *options):
+        port = free_port()
+        command = [holdfast, "serve", "hub", *(options or ["--dev"]), "--quiet", "--port", str(port), "--data", str(directory)]
+        super().__init__(port, *command, errors=directory.parent / "hub.log")
+        self.holdfast = holdfast
 
     @property
     def url(self):
         return f"http://127.0.0.1:{self.port}"
-
-    async def start(self):
-        self.process = await asyncio.create_subprocess_exec(
-            self.holdfast, "serve", "hub", "--dev", "--quiet", "--port", str(self.port), "--data", str(self.directory),
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=(self.directory.parent / "hub.log").open("ab"))
-        for _ in range(10 * PATIENCE):
-            if self.process.returncode is not None:
-                break
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-                writer.close()
-                return
-            await asyncio.sleep(0.1)
-        raise RuntimeError("the hub does not start")
-
-    async def kill(self):
-        self.process.kill()
-        await self.process.wait()
-
-    async def stop(self):
-        if self.process is not None and self.process.returncode is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                await asyncio.wait_for(self.process.wait(), PATIENCE)
-            except TimeoutError:
-                await self.kill()
 
 
 class Member:
@@ -130,9 +101,10 @@ class Member:
             elif item["seq"] > len(self.entries):
                 raise RuntimeError(f"{item['seq']} follows {len(self.entries)}")
 
-    async def send(self, text):
+    async def send(self, text, name=None):
+        """`name`: the id of the message, which nobody else should have used."""
         number, self.next = self.next, self.next + 1
-        message = {"type": "chat.text", "body": {"text": text}, "id": str(uuid.uuid4()), "at": int(1000 * time.time())}
+        message = {"type": "chat.text", "body": {"text": text}, "id": name or str(uuid.uuid4()), "at": int(1000 * time.time())}
         await self.say(t="pub", room=self.room, cseq=number, **message)
 
     async def until(self, condition, seconds=PATIENCE):

@@ -1,8 +1,15 @@
 // A small world for the page's client: a model of a hub, links, crashes and a clock, all drawn from one seed.
 
-const page = new URL("../../Sources/Server/HoldfastHub/Page/", import.meta.url);
+import { pathToFileURL } from "node:url";
+
+// PAGE in the environment: another folder with the page, such as one with a bug in it.
+const own = new URL("../../Sources/Server/HoldfastHub/Page/", import.meta.url);
+const page = process.env.PAGE === undefined ? own : pathToFileURL(`${process.env.PAGE}/`);
 export const { RoomsClient, OutboxError, failures } = await import(new URL("rooms.mjs", page));
 export const { MemoryBackend, StaleError, Store } = await import(new URL("store.mjs", page));
+export const { Conversation } = await import(new URL("conversation.mjs", page));
+export const { subjectOf } = await import(new URL("identity.mjs", page));
+export const { empty } = await import(new URL("tabs.mjs", page));
 
 /** Numbers from 0 to below 1, the same for the same seed. */
 export function chance(seed) {
@@ -48,6 +55,8 @@ export class Link {
     readyState = 0;
     up = [];
     down = [];
+    /** All that was ever sent up. */
+    sent = [];
 
     constructor(hub) {
         this.hub = hub;
@@ -55,6 +64,7 @@ export class Link {
     }
 
     send(text) {
+        this.sent.push(JSON.parse(text));
         this.up.push(JSON.parse(text));
     }
 
@@ -111,6 +121,15 @@ export class ModelHub {
         return this.rooms.get(name);
     }
 
+    /** Rooms in which somebody else has used a device, and this. */
+    foreign = new Set();
+    /** How long tokens last; without it they do not end. */
+    tokenLife = 0;
+
+    get #expires() {
+        return this.tokenLife && this.clock.milliseconds + this.tokenLife;
+    }
+
     #epoch() {
         return (++this.#epochs).toString(16).padStart(16, "0");
     }
@@ -145,6 +164,7 @@ export class ModelHub {
             case "leave": return room.members.delete(link);
             case "pub": return this.#publish(link, room, frame);
             case "hist": return this.#history(link, room, frame);
+            case "auth": return link.say({ t: "renewed", expires: this.#expires });
             case "ping": return link.say({ t: "pong", n: frame.n, now: this.clock.milliseconds });
         }
     }
@@ -154,12 +174,14 @@ export class ModelHub {
         for (const other of this.links) if (other !== link && other.device === device) other.cut(4000);
         [link.device, link.user] = [device, token.slice(4)];
         const now = this.clock.milliseconds;
-        link.say({ t: "welcome", v: 1, conn: "c", user: link.user, now, expires: 0, window: 90 * 86_400_000, limits: this.limits });
+        const window = 90 * 86_400_000;
+        link.say({ t: "welcome", v: 1, conn: "c", user: link.user, now, expires: this.#expires, window, limits: this.limits });
         for (const join of joins) this.#join(link, join);
     }
 
     #join(link, { room: name, epoch, seq = 0, limit }) {
         if (name === this.badRoom) return link.cut();
+        if (this.foreign.has(`${name} ${link.device}`)) return link.say({ t: "error", code: 2003, retry: "never", room: name });
         if (this.random() < (this.refusals ?? 0)) return link.say({ t: "error", code: 5002, retry: "after", after: 300, room: name });
         const room = this.room(name);
         const head = room.entries.length;
@@ -261,24 +283,21 @@ export class Program {
         this.stored = new Map();
         this.troubles ??= [];
         this.shown = new Map();
+        this.token = `dev:${this.name}`;
         // A transaction of a page that died never ends.
         const mortal = {
-            transaction: (stores, isWriting, work) => this.backend.transaction(stores, isWriting, async (tx) => {
-                const value = await work(tx);
-                if (life.isDead || (isWriting && this.faults > 0 && this.random() < this.faults)) throw new Error("not written");
+            transaction: async (stores, isWriting, work) => {
+                const value = await this.backend.transaction(stores, isWriting, async (tx) => {
+                    const value = await work(tx);
+                    if (life.isDead || (isWriting && this.faults > 0 && this.random() < this.faults)) throw new Error("not written");
+                    return value;
+                });
+                await this.afterCommit?.(stores);
                 return value;
-            }),
+            },
             close: () => {},
         };
-        const client = (this.client = new RoomsClient({
-            url: "ws://hub/rooms", token: () => `dev:${this.name}`, store: new Store(mortal), time: this.clock.for(life),
-            random: this.random,
-            socket: () => {
-                const link = new Link(this.hub);
-                this.links.push(link);
-                return link;
-            },
-        }));
+        const client = (this.client = this.connect(new Store(mortal), life));
         client.addEventListener("stored", ({ detail }) => life.isDead || this.stored.set(detail.id, detail.seq));
         client.addEventListener("trouble", ({ detail }) => this.troubles.push(detail.text));
         client.addEventListener("replaced", ({ detail }) => this.shown.set(detail.room, [...detail.items]));
@@ -286,6 +305,17 @@ export class Program {
             this.shown.set(detail.room, [...(this.shown.get(detail.room) ?? []), ...detail.items]);
         });
         this.ready = client.start().catch(() => {});
+    }
+
+    connect(store, life = { isDead: false }) {
+        return new RoomsClient({
+            url: "ws://hub/rooms", token: () => this.token, store, time: this.clock.for(life), random: this.random,
+            socket: () => {
+                const link = new Link(this.hub);
+                this.links.push(link);
+                return link;
+            },
+        });
     }
 
     die() {

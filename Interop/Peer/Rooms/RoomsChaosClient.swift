@@ -5,8 +5,8 @@ import RoomHistory
 
 /// An app that talks in rooms and writes down all that it is told; it is killed on the way, and goes on with the store it has.
 ///
-/// Told to drain it says no more, and prints `drained` when its outbox is empty. Told how far the rooms go it waits until it has all of that,
-/// writes down its store, and ends.
+/// Told to drain it says no more, and prints `drained` when its outbox is empty. Told who is present and how far the rooms go it waits
+/// until it has all of that and sees all of them, and prints `complete`. Told to finish it writes down its store, and ends.
 struct RoomsChaosClient {
     let url: String
     let name: String
@@ -16,12 +16,15 @@ struct RoomsChaosClient {
     /// The mean time between two messages.
     let pause: Duration
 
+    /// How many entries of a room the store keeps: less than there are in a long run.
+    private static let limit: Int64 = 2000
+
     func run() async throws {
         let isNew = !FileManager.default.fileExists(atPath: directory)
         let file = try HistoryFile(history, who: name)
         if !isNew { await file.note(.started) }
         let orders = RoomsChaosOrders()
-        let store = try SQLiteRoomStore(path: directory)
+        let store = try SQLiteRoomStore(path: directory, entriesPerRoom: Int(Self.limit))
         let token = "dev:\(name)"
         let client = Rooms(url, store: store, token: { token }) { socket in
             (socket.reconnect.backoff.base, socket.reconnect.backoff.cap) = (.milliseconds(50), .seconds(1))
@@ -30,8 +33,12 @@ struct RoomsChaosClient {
             var followers: [RoomsChaosFollower] = []
             for name in rooms {
                 guard let roomName = RoomName(name) else { continue }
-                let cursor = try await store.room(roomName).cursor
-                await file.note(.opened, room: name) { ($0.epoch, $0.seq) = (Hexadecimal.digits(cursor.epoch), cursor.seq) }
+                let stored = try await store.room(roomName)
+                let cursor = stored.cursor
+                await file.note(.opened, room: name) { event in
+                    (event.epoch, event.seq) = (Hexadecimal.digits(cursor.epoch), cursor.seq)
+                    (event.count, event.limit) = (cursor.seq - stored.first + 1, Self.limit)
+                }
                 let room = try await client.join(name, from: .beginning)
                 let follower = RoomsChaosFollower(room, after: cursor, file)
                 followers.append(follower)
@@ -44,17 +51,22 @@ struct RoomsChaosClient {
             try await talk(in: followers.map(\.room), file, orders, &group)
             // Whoever started this bounds the time.
             for follower in followers { try await wait { !follower.room.outbox.contains { $0.stage.isOpen } } }
-            try FileHandle.standardOutput.write(contentsOf: Data("drained\n".utf8))
+            try say("drained")
             try await wait { orders.heads != nil }
             for follower in followers {
                 let head = orders.heads?[follower.room.name.text] ?? 0
                 while await follower.seq < head { try await Task.sleep(for: .milliseconds(20)) }
+                try await wait { Set(follower.room.members.map(\.user.text)) == orders.present }
             }
+            try say("complete")
+            try await wait { orders.isOver }
             for follower in followers { try await dump(follower.room, store, file) }
             group.cancelAll()
         }
         await client.close()
     }
+
+    private func say(_ word: String) throws { try FileHandle.standardOutput.write(contentsOf: Data("\(word)\n".utf8)) }
 
     /// Submits messages until there are to be no more.
     private func talk(
@@ -113,7 +125,9 @@ struct RoomsChaosClient {
         }
         let (items, epoch) = (entries.map { HistoryItem($0) }, Hexadecimal.digits(stored.cursor.epoch))
         let waiting = stored.outbox.filter { $0.state == .queued }.map { "\($0.publication.id)" }
-        await file.note(.store, room: room.name.text) { ($0.epoch, $0.seq, $0.items) = (epoch, stored.cursor.seq, items) }
+        await file.note(.store, room: room.name.text) { event in
+            (event.epoch, event.seq, event.items, event.limit) = (epoch, stored.cursor.seq, items, Self.limit)
+        }
         await file.note(.outbox, room: room.name.text) { $0.names = waiting }
     }
 

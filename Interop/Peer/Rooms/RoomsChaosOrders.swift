@@ -7,6 +7,9 @@ final class RoomsChaosOrders: Sendable {
         var isDraining = false
         /// How far each room goes, once it is known.
         var heads: [String: Int64]?
+        /// Who is present in truth.
+        var present: Set<String> = []
+        var isOver = false
     }
     private let state = NIOLockedValueBox(State())
 
@@ -18,7 +21,9 @@ final class RoomsChaosOrders: Sendable {
                 let words = line.split(separator: " ")
                 switch words.first {
                 case "drain": state.withLockedValue { $0.isDraining = true }
-                case "end":
+                case "present": state.withLockedValue { $0.present = Set(words.dropFirst().map(String.init)) }
+                case "finish": state.withLockedValue { $0.isOver = true }
+                case "heads":
                     let heads = words.dropFirst().compactMap { word -> (String, Int64)? in
                         let parts = word.split(separator: "=")
                         guard parts.count == 2, let seq = Int64(parts[1]) else { return nil }
@@ -37,4 +42,10 @@ final class RoomsChaosOrders: Sendable {
 
     /// How far each room goes, once nobody says anything more.
     var heads: [String: Int64]? { state.withLockedValue(\.heads) }
+
+    /// Who is present in truth.
+    var present: Set<String> { state.withLockedValue(\.present) }
+
+    /// Whether all have everything, and may go.
+    var isOver: Bool { state.withLockedValue(\.isOver) }
 }
