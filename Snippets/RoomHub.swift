@@ -5,6 +5,8 @@ var configuration = HubConfiguration(data: "/var/lib/rooms")
 configuration.server.host = "0.0.0.0"
 configuration.server.port = 9001
 configuration.retention.age = 365 * 86_400_000
+configuration.perUser.connections = 8
+configuration.isBehindProxy = true
 configuration.origins = ["https://chat.example.org"]
 
 var rules = TokenRules()

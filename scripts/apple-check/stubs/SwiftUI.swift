@@ -71,6 +71,13 @@ public struct Binding<Value> {
         get: @escaping @isolated(any) @Sendable () -> Value, set: @escaping @isolated(any) @Sendable (Value) -> Void
     ) {}
 }
+// state
+@propertyWrapper public struct State<Value> {
+    public init(wrappedValue value: Value) {}
+    public var wrappedValue: Value { get { fatalError() } nonmutating set {} }
+}
+extension State where Value: ExpressibleByNilLiteral { public init() {} }
+extension State: Sendable where Value: Sendable {}
 public struct Axis: Sendable { public static let vertical = Axis() }
 public struct TextField<Label: View>: View { public var body: Never { fatalError() } }
 extension TextField where Label == Text {
