@@ -38,7 +38,7 @@ extension ByteReader {
     }
 
     /// Takes the stop of an open container, if it is next.
-    @inlinable var atStop: Bool {
+    @inlinable package var atStop: Bool {
         mutating get {
             guard peek() == 0xFF else { return false }
             position &+= 1

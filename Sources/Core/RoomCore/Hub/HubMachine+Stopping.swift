@@ -28,6 +28,6 @@ extension HubMachine {
     mutating func closeAll(at now: Moment, into effects: inout [HubEffect]) {
         for id in visits.keys { close(id, code: 4004, "the hub stops", at: now, into: &effects) }
         // Nothing is waited for any more: neither a resume, nor a room that could be written again.
-        alarms = Alarms()
+        alarms = Alarms<Alarm>()
     }
 }

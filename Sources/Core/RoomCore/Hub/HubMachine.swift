@@ -25,7 +25,7 @@ package struct HubMachine: Machine {
     var counter: Int64 = 0
     /// Other nodes, and when they were heard.
     var nodes: [String: Moment] = [:]
-    var alarms = Alarms()
+    var alarms = Alarms<Alarm>()
     var isStopping = false
     /// Rooms in which something was pending when it stopped, and still is.
     var unsettled: Set<RoomName> = []

@@ -1,3 +1,5 @@
+import CodecCore
+
 extension FrameReader {
     /// Takes the name of a room.
     mutating func room(_ field: StaticString = "room") throws(FrameError) -> RoomName {

@@ -1,3 +1,5 @@
+import CodecCore
+
 /// Writes the JSON of a frame, without white space, straight into its bytes.
 struct FrameWriter {
     private(set) var bytes: [UInt8] = []

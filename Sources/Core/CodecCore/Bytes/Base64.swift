@@ -1,6 +1,7 @@
 /// Base64 with padding, RFC 4648 §4.
-enum Base64 {
-    static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
+package enum Base64 {
+    /// Appends the text that stands for bytes, in ASCII.
+    package static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
         var place = 0
         while place < bytes.count {
             let left = bytes.count - place
@@ -15,7 +16,7 @@ enum Base64 {
     }
 
     /// The bytes that a text stands for; nil if it is not the one text that stands for them.
-    static func bytes(of text: UnsafeRawBufferPointer) -> [UInt8]? {
+    package static func bytes(of text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         guard text.count > 0 else { return [] }
         let padding = unsafe text[text.count - 1] != UInt8(ascii: "=") ? 0 : text[text.count - 2] != UInt8(ascii: "=") ? 1 : 2

@@ -1,0 +1,77 @@
+/// Alarms by their moment, those of the same moment in the order in which they were set: a binary heap that knows each one's place.
+package struct Alarms<Alarm: Hashable & Sendable>: Sendable {
+    @usableFromInline struct Node: Sendable {
+        @usableFromInline var at: Moment
+        @usableFromInline var turn: UInt64
+        @usableFromInline var alarm: Alarm
+
+        @inlinable init(at: Moment, turn: UInt64, alarm: Alarm) { (self.at, self.turn, self.alarm) = (at, turn, alarm) }
+
+        @inlinable static func < (lhs: Node, rhs: Node) -> Bool { (lhs.at, lhs.turn) < (rhs.at, rhs.turn) }
+    }
+    @usableFromInline var heap: [Node] = []
+    @usableFromInline var places: [Alarm: Int] = [:]
+    @usableFromInline var turns: UInt64 = 0
+
+    /// No alarm is set.
+    @inlinable package init() {}
+
+    /// When the first one rings; nil if none is set.
+    @inlinable package var next: Moment? { heap.first?.at }
+
+    /// Whether this alarm is set.
+    @inlinable package func isSet(_ alarm: Alarm) -> Bool { places[alarm] != nil }
+
+    /// Sets an alarm, in place of the same one that was set before.
+    @inlinable package mutating func set(_ alarm: Alarm, at moment: Moment) {
+        cancel(alarm)
+        turns += 1
+        heap.append(Node(at: moment, turn: turns, alarm: alarm))
+        places[alarm] = heap.count - 1
+        rise(from: heap.count - 1)
+    }
+
+    /// Takes an alarm back, if it is set.
+    @inlinable package mutating func cancel(_ alarm: Alarm) {
+        guard let place = places.removeValue(forKey: alarm) else { return }
+        let last = heap.removeLast()
+        guard place < heap.count else { return }
+        heap[place] = last
+        places[last.alarm] = place
+        rise(from: place)
+        sink(from: place)
+    }
+
+    /// The next alarm that is due; it is no longer set.
+    @inlinable package mutating func due(at now: Moment) -> Alarm? {
+        guard let first = heap.first, first.at <= now else { return nil }
+        cancel(first.alarm)
+        return first.alarm
+    }
+
+    @inlinable mutating func rise(from start: Int) {
+        var place = start
+        while place > 0, heap[place] < heap[(place - 1) / 2] {
+            exchange(place, (place - 1) / 2)
+            place = (place - 1) / 2
+        }
+    }
+
+    @inlinable mutating func sink(from start: Int) {
+        var place = start
+        while true {
+            let left = 2 * place + 1
+            guard left < heap.count else { return }
+            let least = left + 1 < heap.count && heap[left + 1] < heap[left] ? left + 1 : left
+            guard heap[least] < heap[place] else { return }
+            exchange(place, least)
+            place = least
+        }
+    }
+
+    @inlinable mutating func exchange(_ one: Int, _ other: Int) {
+        heap.swapAt(one, other)
+        places[heap[one].alarm] = one
+        places[heap[other].alarm] = other
+    }
+}
