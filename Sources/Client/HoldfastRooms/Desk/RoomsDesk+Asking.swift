@@ -54,9 +54,11 @@ extension RoomsDesk {
                 if let known = state.books[room]?.receipt(id) { return receipt = known }
                 made.note(waiting.stage)
                 if state.isOver { made.end(state.ending ?? .closed) }
-                return state.books[room]?.add(made) ?? ()
+                state.books[room]?.add(made)
+                return
             }
-            if let ending = state.ending, state.isOver {
+            // Also while the socket is still closing: nothing is sent any more.
+            if let ending = state.ending {
                 if case .closed = ending { return made.end(.notQueued(.closed)) }
                 return made.end(ending)
             }
