@@ -36,16 +36,21 @@ extension ByteReader {
         }
     }
 
-    /// Goes past blocks of eight bytes that hold no quote, backslash or control character.
+    /// Goes past what is no quote, backslash or control character, as long as it comes in blocks of eight bytes.
     private mutating func skipPlain() {
         while left >= 8 {
-            let block = unsafe base.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let block = UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             // A byte below n, if all are below 0x80: (byte - n) borrows into its highest bit.
             let quote = block ^ 0x2222_2222_2222_2222
             let backslash = block ^ 0x5C5C_5C5C_5C5C_5C5C
             let one: UInt64 = 0x0101_0101_0101_0101
             let found = (quote &- one) & ~quote | (backslash &- one) & ~backslash | (block &- 0x2020_2020_2020_2020) & ~block
-            guard found & 0x8080_8080_8080_8080 == 0 else { return }
+            let highest = found & 0x8080_8080_8080_8080
+            guard highest == 0 else {
+                // What lies below the first that is found is plain; above it a borrow may have made more of them.
+                position &+= highest.trailingZeroBitCount / 8
+                return
+            }
             position &+= 8
         }
     }
@@ -65,6 +70,36 @@ extension ByteReader {
         }
         guard let string = unsafe plain.withUnsafeBytes({ unsafe String(utf8: $0) }) else { throw CodecError(.invalidText, at: text.start) }
         return string
+    }
+
+    /// Finds out whether ``string(of:)`` would take a string, without making a text of it.
+    func check(_ text: JSONText) throws(CodecError) {
+        let bytes = unsafe bytes(from: text.start, to: text.end)
+        if text.hasEscapes {
+            var reader = unsafe ByteReader(bytes)
+            do throws(CodecError) { while try reader.skipEscape() {} } catch {
+                throw CodecError(error.code, at: text.start + error.offset)
+            }
+        }
+        guard unsafe bytes.isUTF8 else { throw CodecError(.invalidText, at: text.start) }
+    }
+
+    /// Goes past the next escape; false if there is none.
+    private mutating func skipEscape() throws(CodecError) -> Bool {
+        while let first = peek() {
+            let start = position
+            position &+= 1
+            guard first == UInt8(ascii: "\\") else { continue }
+            switch try byte() {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
+                UInt8(ascii: "r"), UInt8(ascii: "t"):
+                break
+            case UInt8(ascii: "u"): _ = try scalar(from: start)
+            default: throw CodecError(.malformed, at: start)
+            }
+            return true
+        }
+        return false
     }
 
     /// Takes the next byte, or what an escape stands for; a character beyond ASCII is appended by itself; nil at the end.

@@ -20,7 +20,7 @@ extension Value {
 }
 
 extension ByteReader {
-    fileprivate mutating func jsonValue(levels: Int) throws(CodecError) -> Value {
+    package mutating func jsonValue(levels: Int) throws(CodecError) -> Value {
         skipSpace()
         let start = position
         guard let first = peek() else { throw CodecError(.truncated, at: end) }
@@ -71,13 +71,13 @@ extension ByteReader {
     }
 
     /// Takes a comma, or the bracket that closes; true after a comma.
-    private mutating func more(before bracket: UInt8) throws(CodecError) -> Bool {
+    mutating func more(before bracket: UInt8) throws(CodecError) -> Bool {
         if skipSpace(to: UInt8(ascii: ",")) { return true }
         try expectAfterSpace(bracket)
         return false
     }
 
-    private mutating func expectAfterSpace(_ byte: UInt8) throws(CodecError) {
+    mutating func expectAfterSpace(_ byte: UInt8) throws(CodecError) {
         guard skipSpace(to: byte) else { throw CodecError(left == 0 ? .truncated : .malformed, at: position) }
     }
 
