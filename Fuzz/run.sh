@@ -53,6 +53,7 @@ build() {
     compile WebSocketRuntime "$runtime"
     compile CodecCore Sources/Core/CodecCore
     compile RoomCore Sources/Core/RoomCore
+    compile WAMPCore Sources/Core/WAMPCore
     protobuf
     compile RoomsWire Sources/Runtime/RoomsWire
     compile HoldfastCodecs Sources/Client/HoldfastCodecs

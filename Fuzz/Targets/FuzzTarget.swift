@@ -41,6 +41,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case clientFrame
     /// A hub's frame of rooms, the same way.
     case hubFrame
+    /// A message of WAMP: a byte that picks the serialization, then its bytes → `WAMPMessage`.
+    case wampMessage
 
     /// Runs the body; throws a ``Finding`` if a rule of ours is broken, and traps if the library does.
     public func run(_ bytes: UnsafeRawBufferPointer) throws {
@@ -65,6 +67,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .heartbeat: try Self.heartbeat(&input)
         case .clientFrame: try Self.clientFrame(&input)
         case .hubFrame: try Self.hubFrame(&input)
+        case .wampMessage: try Self.wampMessage(&input)
         }
     }
 }

@@ -1,0 +1,24 @@
+import CodecCore
+import WAMPCore
+
+extension FuzzTarget {
+    /// What is read can be passed on in every serialization, and is read there as what was written.
+    static func wampMessage(_ input: inout FuzzInput) throws {
+        let serialization = input.choose(WAMPSerialization.allCases)
+        guard let message = try? WAMPMessage(decoding: input.rest.bytes, as: serialization) else { return }
+        _ = message.debugDescription
+        for target in WAMPSerialization.allCases {
+            // What the serialization cannot say has become what is nearest, and then stays that.
+            let nearest = try passed(message, target)
+            let again = try passed(nearest, target)
+            try expectEqual(again.type, message.type, "another message was written")
+            // Bytes are compared and not values, for not every number is equal to itself.
+            try expectEqual(
+                try again.encoded(as: target), try nearest.encoded(as: target), "it reads otherwise: \(message.debugDescription)")
+        }
+    }
+
+    private static func passed(_ message: WAMPMessage, _ serialization: WAMPSerialization) throws -> WAMPMessage {
+        try message.encoded(as: serialization).withUnsafeBytes { try WAMPMessage(decoding: $0.bytes, as: serialization) }
+    }
+}

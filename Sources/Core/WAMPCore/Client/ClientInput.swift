@@ -1,0 +1,56 @@
+public import CodecCore
+
+/// What can happen to a client.
+///
+/// Every handle that an input brings for the first time ends with exactly one news: its last result, its acknowledgement, or its failure.
+public enum ClientInput: Sendable {
+    // The link.
+
+    /// There is a connection; the client says hello, and with it what the methods of authentication say beforehand, such as a fresh nonce.
+    case opened(authExtra: ValueMap)
+    /// A message came.
+    case received(WAMPMessage)
+    /// Something came that is no message.
+    case undecodable(WAMPFormatError)
+    /// The connection is gone.
+    case lost
+    /// The proof that ``ClientEffect/prove(_:method:extra:)`` asked for.
+    case proven(ClientHandle, signature: String, extra: ValueMap)
+    /// There is no proof: why, in words. The client aborts, and may try again with the next connection.
+    case unproven(ClientHandle, String)
+    /// The check of the router's own proof that ``ClientEffect/check(_:details:)`` asked for.
+    case checked(ClientHandle, isGenuine: Bool)
+    /// The app leaves for good; waiting requests end, the router is told goodbye.
+    case leave(reason: String)
+
+    // Calls.
+
+    /// Calls a procedure; ends with ``ClientNews/result(_:details:_:isFinal:)`` that is final, or ``ClientNews/failed(_:_:)``.
+    case call(ClientHandle, procedure: String, WAMPArguments, CallOptions)
+    /// Calls a procedure with input that comes in parts; the first part is this.
+    case callInParts(ClientHandle, procedure: String, WAMPArguments, CallOptions)
+    /// The next part of the input.
+    case part(ClientHandle, WAMPArguments, isLast: Bool)
+    /// Whoever waits for the call's result, or for the publication, does not any more; without effect once it has ended.
+    case cancel(ClientHandle)
+
+    // Events.
+
+    /// Publishes; ends with ``ClientNews/published(_:publication:)``, or ``ClientNews/failed(_:_:)``.
+    case publish(ClientHandle, topic: String, WAMPArguments, PublishOptions)
+    /// A listener wants the events of a topic; ends with ``ClientNews/failed(_:_:)``, or with ``unsubscribe(_:)``.
+    case subscribe(ClientHandle, TopicKey, SubscribeOptions, patience: Duration?)
+    /// A listener wants no more.
+    case unsubscribe(ClientHandle)
+
+    // Procedures.
+
+    /// Offers a procedure; ends with ``ClientNews/failed(_:_:)``, or with ``unregister(_:)``.
+    case register(ClientHandle, procedure: String, RegisterOptions, patience: Duration?)
+    /// Offers it no longer.
+    case unregister(ClientHandle)
+    /// A result of an invocation, or with `isFinal` false a part of it.
+    case yield(ClientHandle, WAMPArguments, isFinal: Bool)
+    /// An invocation failed.
+    case fail(ClientHandle, uri: String, WAMPArguments)
+}

@@ -1,0 +1,165 @@
+internal import CodecCore
+internal import MachineCore
+
+extension ClientMachine {
+    mutating func register(
+        _ handle: ClientHandle, _ uri: String, _ options: RegisterOptions, patience: Duration?, at now: Moment,
+        into effects: inout [ClientEffect]
+    ) {
+        if let failure = refusal(of: uri, match: options.match, mayWait: patience != nil) {
+            return effects.append(.news(.failed(handle, failure)))
+        }
+        let key = TopicKey(uri, match: options.match)
+        let procedure = OfferedProcedure(handle: handle, key: key, options: options, waitsUntil: patience.map { now + $0 })
+        let number = procedures.add(procedure)
+        alarms.set(.procedure(number), at: now + (patience ?? policy.answerPatience))
+        settle(procedure: number, at: now, into: &effects)
+    }
+
+    mutating func unregister(_ handle: ClientHandle, at now: Moment, into effects: inout [ClientEffect]) {
+        guard let number = procedures.number(of: handle) else { return }
+        depart(number, at: now, into: &effects)
+    }
+
+    /// Brings a procedure one step nearer to what the app wants: registered, or not.
+    mutating func settle(procedure number: Int, at now: Moment, into effects: inout [ClientEffect]) {
+        guard let procedure = procedures[number], procedure.flight == nil else { return }
+        guard procedure.isWanted else {
+            if phase == .joined, let registration = procedure.registration {
+                procedures.update(number) { ($0.flight, $0.registration) = (.unregister, nil) }
+                let id = self.number(.unregister(procedure: number))
+                return effects.append(.send(.unregister(request: id, registration: registration)))
+            }
+            for next in procedures.remove(number) { settle(procedure: next, at: now, into: &effects) }
+            return
+        }
+        guard phase == .joined, procedure.registration == nil, !procedure.isPausing, procedures.isClear(procedure.key) else { return }
+        if let feature = lacking(procedure.options) { return end(procedure: number, .unsupported(feature), at: now, into: &effects) }
+        procedures.update(number) { $0.flight = .register }
+        alarms.set(.procedure(number), at: now + policy.answerPatience)
+        let id = self.number(.register(procedure: number))
+        effects.append(.send(.register(request: id, options: procedure.options.wire, procedure: procedure.key.uri)))
+    }
+
+    private func lacking(_ options: RegisterOptions) -> String? {
+        let needsSharing = options.sharing != .single && !router.dealer.isEmpty && !router.dealer.contains("shared_registration")
+        return router.lacking(match: options.match, among: router.dealer, named: "pattern_based_registration")
+            ?? (needsSharing ? "shared_registration" : nil)
+    }
+
+    // MARK: Answers
+
+    mutating func registered(_ request: WAMPID, registration: WAMPID, at now: Moment, into effects: inout [ClientEffect]) {
+        guard case .register(let number)? = answered(.register, request, at: now, into: &effects) else { return }
+        if let other = procedures.number(of: registration), other != number {
+            return violate("REGISTERED gives one registration to two procedures", at: now, into: &effects)
+        }
+        alarms.cancel(.procedure(number))
+        procedures.update(number) { ($0.flight, $0.registration, $0.standsSince) = (nil, registration, now) }
+        if let procedure = procedures[number], procedure.isWanted {
+            procedures.markRegistered(number)
+            effects.append(.news(.registered(procedure.handle, registration: registration)))
+        }
+        settle(procedure: number, at: now, into: &effects)
+    }
+
+    /// A registration that stood before, or may have, is tried again for a while: the session that was lost may still have it.
+    mutating func refuse(procedure number: Int, _ refusal: Refusal, at now: Moment, into effects: inout [ClientEffect]) {
+        alarms.cancel(.procedure(number))
+        procedures.update(number) { $0.flight = nil }
+        guard let procedure = procedures[number], procedure.isWanted else {
+            return settle(procedure: number, at: now, into: &effects)
+        }
+        let until = procedure.toleratedUntil ?? now + procedure.options.takeoverPatience
+        let isPassing = refusal.uri == WAMPURI.Error.procedureAlreadyExists || WAMPURI.isPassing(refusal.uri)
+        guard isPassing, procedure.hasStood || procedure.wasAskedBefore, now < until else {
+            return end(procedure: number, refusal.failure, at: now, into: &effects)
+        }
+        procedures.update(number) { $0.toleratedUntil = until }
+        pauseProcedure(number, at: now)
+    }
+
+    mutating func unregistered(procedure number: Int, at now: Moment, into effects: inout [ClientEffect]) {
+        procedures.update(number) { $0.flight = nil }
+        settle(procedure: number, at: now, into: &effects)
+    }
+
+    /// The router took a registration away; it is asked for again, but not for ever.
+    ///
+    /// Source: WAMP, "Registration Revocation".
+    mutating func revokeRegistration(_ details: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
+        guard let id = details["registration"]?.int.flatMap(WAMPID.init(exactly:)), let number = procedures.number(of: id) else { return }
+        procedures.update(number) {
+            $0.registration = nil
+            $0.toleratedUntil = now + $0.options.takeoverPatience
+            if now - $0.standsSince >= Self.settledAfter { $0.tries = 0 }
+        }
+        guard let procedure = procedures[number] else { return }
+        guard procedure.tries < Self.mostTries else {
+            let uri = details["reason"]?.string.flatMap { WAMPURI.isValid($0) ? $0 : nil } ?? WAMPURI.Error.noSuchRegistration
+            return end(procedure: number, .refused(uri: uri, arguments: .none), at: now, into: &effects)
+        }
+        effects.append(.news(.suspended(procedure.handle)))
+        pauseProcedure(number, at: now)
+    }
+
+    // MARK: Ends
+
+    mutating func loseProcedures(at now: Moment, into effects: inout [ClientEffect]) {
+        for number in procedures.inOrder {
+            guard let procedure = procedures[number] else { continue }
+            alarms.cancel(.procedure(number))
+            alarms.cancel(.registering(number))
+            let wasAsked = procedure.flight == .register
+            procedures.update(number) {
+                ($0.registration, $0.flight, $0.tries, $0.isPausing, $0.toleratedUntil, $0.running) = (nil, nil, 0, false, nil, 0)
+                if wasAsked { $0.wasAskedBefore = true }
+            }
+            if !procedure.isWanted {
+                settle(procedure: number, at: now, into: &effects)
+            } else if procedure.hasStood {
+                if procedure.registration != nil { effects.append(.news(.suspended(procedure.handle))) }
+            } else if let until = procedure.waitsUntil, until > now {
+                alarms.set(.procedure(number), at: until)
+            } else {
+                end(procedure: number, .connectionLost(wasSent: wasAsked), at: now, into: &effects)
+            }
+        }
+    }
+
+    /// A procedure that never stood has waited long enough; of one that did, the router does not answer the REGISTER.
+    mutating func timeOut(procedure number: Int, at now: Moment, into effects: inout [ClientEffect]) {
+        guard let procedure = procedures[number], procedure.isWanted else { return }
+        if procedure.hasStood {
+            drop(.violation("REGISTER was not answered in time"), at: now, into: &effects)
+        } else {
+            end(procedure: number, .timedOut(wasSent: procedure.flight == .register), at: now, into: &effects)
+        }
+    }
+
+    mutating func wakeProcedure(_ number: Int, at now: Moment, into effects: inout [ClientEffect]) {
+        procedures.update(number) { $0.isPausing = false }
+        settle(procedure: number, at: now, into: &effects)
+    }
+
+    private mutating func pauseProcedure(_ number: Int, at now: Moment) {
+        alarms.set(.registering(number), at: now + pause(try: procedures[number]?.tries ?? 0))
+        procedures.update(number) {
+            $0.tries += 1
+            $0.isPausing = true
+        }
+    }
+
+    private mutating func end(procedure number: Int, _ failure: ClientFailure, at now: Moment, into effects: inout [ClientEffect]) {
+        guard let handle = procedures[number]?.handle else { return }
+        effects.append(.news(.failed(handle, failure)))
+        depart(number, at: now, into: &effects)
+    }
+
+    private mutating func depart(_ number: Int, at now: Moment, into effects: inout [ClientEffect]) {
+        alarms.cancel(.procedure(number))
+        alarms.cancel(.registering(number))
+        procedures.depart(number)
+        settle(procedure: number, at: now, into: &effects)
+    }
+}

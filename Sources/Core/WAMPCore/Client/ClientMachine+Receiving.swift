@@ -1,0 +1,120 @@
+internal import CodecCore
+internal import MachineCore
+
+extension ClientMachine {
+    mutating func receive(_ message: WAMPMessage, at now: Moment, into effects: inout [ClientEffect]) {
+        switch phase {
+        case .joined: receiveJoined(message, at: now, into: &effects)
+        case .greeted, .proving, .checking: receiveEarly(message, at: now, into: &effects)
+        case .leaving:
+            // Whatever else comes was sent before the router knew.
+            switch message {
+            case .goodbye(let details, let reason, _), .abort(let details, let reason, _):
+                dismiss(reason: reason, details: details, isEcho: false, at: now, into: &effects)
+            default: break
+            }
+        case .apart, .dropping, .over: break
+        }
+    }
+
+    mutating func receive(_ error: WAMPFormatError, at now: Moment, into effects: inout [ClientEffect]) {
+        switch phase {
+        case .greeted, .proving, .checking, .joined: violate("a message cannot be read: \(error)", at: now, into: &effects)
+        case .apart, .leaving, .dropping, .over: break
+        }
+    }
+
+    private mutating func receiveEarly(_ message: WAMPMessage, at now: Moment, into effects: inout [ClientEffect]) {
+        switch (message, phase) {
+        case (.welcome(let session, let details), .greeted): welcome(session, details: details, at: now, into: &effects)
+        case (.challenge(let method, let extra), .greeted): challenge(method: method, extra: extra, at: now, into: &effects)
+        case (.abort(let details, let reason, _), _): dismiss(reason: reason, details: details, isEcho: false, at: now, into: &effects)
+        default: violate("\(message.name) before the session has joined", at: now, into: &effects)
+        }
+    }
+
+    private mutating func receiveJoined(_ message: WAMPMessage, at now: Moment, into effects: inout [ClientEffect]) {
+        switch message {
+        case .event(let subscription, let publication, let details, let arguments):
+            event(subscription, PastEvent(publication: publication, details: details, arguments: arguments), into: &effects)
+        case .result(let request, let details, let arguments): result(request, details, arguments, at: now, into: &effects)
+        case .invocation(let request, let registration, let details, let arguments):
+            invoke(request, registration, details, arguments, into: &effects)
+        case .interrupt(let request, let options): interrupt(request, options: options, into: &effects)
+        case .error(let kind, let request, _, let uri, let arguments):
+            refuse(kind, request, Refusal(uri: uri, arguments: arguments), at: now, into: &effects)
+        case .published(let request, let publication): published(request, publication: publication, at: now, into: &effects)
+        case .subscribed(let request, let subscription): subscribed(request, subscription: subscription, at: now, into: &effects)
+        case .unsubscribed(0, let details): revokeSubscription(details, at: now, into: &effects)
+        case .unsubscribed(let request, _):
+            guard case .unsubscribe(let topic)? = answered(.unsubscribe, request, at: now, into: &effects) else { return }
+            unsubscribed(topic: topic, at: now, into: &effects)
+        case .registered(let request, let registration): registered(request, registration: registration, at: now, into: &effects)
+        case .unregistered(0, let details): revokeRegistration(details, at: now, into: &effects)
+        case .unregistered(let request, _):
+            guard case .unregister(let procedure)? = answered(.unregister, request, at: now, into: &effects) else { return }
+            unregistered(procedure: procedure, at: now, into: &effects)
+        case .goodbye(let details, let reason, _): dismiss(reason: reason, details: details, isEcho: true, at: now, into: &effects)
+        case .abort(let details, let reason, _): dismiss(reason: reason, details: details, isEcho: false, at: now, into: &effects)
+        case .hello, .welcome, .challenge, .authenticate, .publish, .subscribe, .unsubscribe, .call, .cancel, .register, .unregister,
+            .yield:
+            violate("\(message.name) within a session", at: now, into: &effects)
+        }
+    }
+
+    private mutating func refuse(
+        _ kind: WAMPRequestKind, _ request: WAMPID, _ refusal: Refusal, at now: Moment, into effects: inout [ClientEffect]
+    ) {
+        guard kind != .invocation else { return violate("ERROR of an INVOCATION", at: now, into: &effects) }
+        guard let pending = requests[request] else {
+            if !numbers.wereUsed(request) { violate("ERROR of a request that was never made", at: now, into: &effects) }
+            return
+        }
+        guard pending.kind == kind else { return violate("ERROR of another kind than its request", at: now, into: &effects) }
+        requests[request] = nil
+        switch pending {
+        case .call(let call):
+            sent[call.handle] = nil
+            if call.hasTimeout { alarms.cancel(.request(call.handle)) }
+            // The dealer that keeps the timeout as well may be a little earlier than we are.
+            let isOurTimeout = call.hasTimeout && refusal.uri == WAMPURI.Error.timeout
+            effects.append(.news(.failed(call.handle, isOurTimeout ? .timedOut(wasSent: true) : refusal.failure)))
+        case .publish(let handle):
+            sent[handle] = nil
+            alarms.cancel(.request(handle))
+            effects.append(.news(.failed(handle, refusal.failure)))
+        case .history(let topic): finishHistory(topic: topic, nil, into: &effects)
+        case .subscribe(let topic): refuse(topic: topic, refusal, at: now, into: &effects)
+        // It is gone, then.
+        case .unsubscribe(let topic): unsubscribed(topic: topic, at: now, into: &effects)
+        case .register(let procedure): refuse(procedure: procedure, refusal, at: now, into: &effects)
+        case .unregister(let procedure): unregistered(procedure: procedure, at: now, into: &effects)
+        }
+    }
+
+    /// The request of this kind that a message answers, which waits no longer.
+    ///
+    /// None if nobody waits any more, for the answer is late. One to a request that was never made, or is of another kind, is a violation.
+    mutating func answered(
+        _ kind: WAMPRequestKind, _ request: WAMPID, at now: Moment, into effects: inout [ClientEffect]
+    ) -> PendingRequest? {
+        guard let pending = requests[request] else {
+            if !numbers.wereUsed(request) { violate("an answer to a request that was never made", at: now, into: &effects) }
+            return nil
+        }
+        guard pending.kind == kind else {
+            violate("an answer of another kind than its request", at: now, into: &effects)
+            return nil
+        }
+        requests[request] = nil
+        return pending
+    }
+}
+
+/// What an ERROR says.
+struct Refusal: Hashable, Sendable {
+    let uri: String
+    let arguments: WAMPArguments
+
+    var failure: ClientFailure { .refused(uri: uri, arguments: arguments) }
+}

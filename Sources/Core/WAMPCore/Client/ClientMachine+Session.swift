@@ -1,0 +1,178 @@
+internal import CodecCore
+internal import MachineCore
+
+extension ClientMachine {
+    mutating func open(authExtra: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
+        if let ending { return effects.append(.drop(ending)) }
+        if phase != .apart { lose(at: now, into: &effects) }
+        guard phase != .over else { return }
+        phase = .greeted
+        (method, candidate, router, numbers) = (nil, nil, RouterTraits(), RequestNumbers())
+        alarms.set(.join, at: now + policy.joinPatience)
+        effects.append(.send(.hello(realm: policy.realm, details: policy.hello(authExtra: authExtra))))
+    }
+
+    // MARK: Authentication
+
+    mutating func challenge(method: String, extra: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
+        // A router that asks for a ticket where a signature was offered might only want the ticket.
+        guard policy.authMethods.contains(method) else {
+            return violate("CHALLENGE by a method that was not offered", at: now, into: &effects)
+        }
+        let handle = newHandle()
+        (phase, self.method) = (.proving(handle), method)
+        effects.append(.prove(handle, method: method, extra: extra))
+    }
+
+    mutating func prove(_ handle: ClientHandle, signature: String, extra: ValueMap, into effects: inout [ClientEffect]) {
+        guard phase == .proving(handle) else { return }
+        phase = .greeted
+        effects.append(.send(.authenticate(signature: signature, extra: extra)))
+    }
+
+    mutating func disprove(_ handle: ClientHandle, reason: String, at now: Moment, into effects: inout [ClientEffect]) {
+        guard phase == .proving(handle) else { return }
+        // The reason is the app's own; the router does not need to know it.
+        abort(WAMPURI.Error.authenticationFailed, "no proof", into: &effects)
+        drop(.unproven(reason), at: now, into: &effects)
+    }
+
+    mutating func welcome(_ session: WAMPID, details: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
+        router = RouterTraits(welcome: details)
+        let joined = JoinedSession(
+            id: session, realm: details["realm"]?.string ?? policy.realm, authID: details["authid"]?.string,
+            authRole: details["authrole"]?.string, authMethod: details["authmethod"]?.string, brokerFeatures: router.broker,
+            dealerFeatures: router.dealer, details: details)
+        if let method, Self.isMutual(method) {
+            let handle = newHandle()
+            (phase, candidate) = (.checking(handle), joined)
+            effects.append(.check(handle, details: details))
+        } else if method == nil, !policy.authMethods.isEmpty, policy.authMethods.allSatisfy(Self.isMutual) {
+            // Where both sides have to prove themselves, a router that asks for nothing has proven nothing.
+            abort(WAMPURI.Error.authenticationFailed, "the router has proven nothing", into: &effects)
+            drop(.imposter, at: now, into: &effects)
+        } else {
+            join(joined, at: now, into: &effects)
+        }
+    }
+
+    mutating func check(_ handle: ClientHandle, isGenuine: Bool, at now: Moment, into effects: inout [ClientEffect]) {
+        guard phase == .checking(handle), let candidate else { return }
+        if isGenuine { return join(candidate, at: now, into: &effects) }
+        abort(WAMPURI.Error.authenticationFailed, "the router's proof is wrong", into: &effects)
+        drop(.imposter, at: now, into: &effects)
+    }
+
+    private static func isMutual(_ method: String) -> Bool { method == "scram" || method == "wamp-scram" }
+
+    // MARK: Joined
+
+    private mutating func join(_ session: JoinedSession, at now: Moment, into effects: inout [ClientEffect]) {
+        (phase, candidate) = (.joined, nil)
+        alarms.cancel(.join)
+        effects.append(.news(.joined(session)))
+        for number in topics.inOrder { settle(topic: number, at: now, into: &effects) }
+        for number in procedures.inOrder { settle(procedure: number, at: now, into: &effects) }
+        sendLine(at: now, into: &effects)
+    }
+
+    // MARK: Ends
+
+    mutating func dismiss(
+        reason: String, details: ValueMap, isEcho: Bool, at now: Moment, into effects: inout [ClientEffect]
+    ) {
+        if phase == .leaving { return drop(.left, at: now, into: &effects) }
+        if isEcho { effects.append(.send(.goodbye(details: ValueMap(), reason: WAMPURI.Close.goodbyeAndOut, .none))) }
+        let isRetryable = WAMPURI.isWorthAnotherTry(afterEndingFor: reason)
+        drop(.dismissed(reason: reason, message: details["message"]?.string, isRetryable: isRetryable), at: now, into: &effects)
+    }
+
+    /// The router broke the protocol: it is told so, and the session is over.
+    ///
+    /// Source: WAMP, "Protocol Violations".
+    mutating func violate(_ description: String, at now: Moment, into effects: inout [ClientEffect]) {
+        abort(WAMPURI.Error.protocolViolation, description, into: &effects)
+        drop(.violation(description), at: now, into: &effects)
+    }
+
+    func abort(_ reason: String, _ message: String, into effects: inout [ClientEffect]) {
+        effects.append(.send(.abort(details: ["message": .text(message)], reason: reason, .none)))
+    }
+
+    mutating func leave(reason: String, at now: Moment, into effects: inout [ClientEffect]) {
+        switch phase {
+        case .leaving, .over: return
+        case .joined:
+            effects.append(.send(.goodbye(details: ValueMap(), reason: reason, .none)))
+            phase = .leaving
+            part(.ended, at: now, into: &effects)
+            endEverything(into: &effects)
+            alarms.set(.goodbye, at: now + policy.answerPatience)
+        case .greeted, .proving, .checking:
+            abort(WAMPURI.Close.closeRealm, "the client leaves", into: &effects)
+            drop(.left, at: now, into: &effects)
+        case .apart, .dropping: drop(.left, at: now, into: &effects)
+        }
+    }
+
+    /// Ends the connection, and with it the session; where another try makes no sense, everything.
+    mutating func drop(_ ending: ClientEnding, at now: Moment, into effects: inout [ClientEffect]) {
+        let wasJoined = phase == .joined
+        phase = ending.isFinal ? .over : .dropping
+        alarms.cancel(.join)
+        alarms.cancel(.goodbye)
+        if wasJoined { effects.append(.news(.parted)) }
+        effects.append(.drop(ending))
+        if ending.isFinal { self.ending = ending }
+        endSession(ending.isFinal ? .ended : .connectionLost(wasSent: true), at: now, into: &effects)
+        if ending.isFinal { endEverything(into: &effects) }
+    }
+
+    mutating func lose(at now: Moment, into effects: inout [ClientEffect]) {
+        switch phase {
+        case .apart, .over: return
+        case .leaving: drop(.left, at: now, into: &effects)
+        case .greeted, .proving, .checking, .dropping:
+            phase = .apart
+            alarms.cancel(.join)
+        case .joined:
+            phase = .apart
+            part(.connectionLost(wasSent: true), at: now, into: &effects)
+        }
+    }
+
+    private mutating func part(_ failure: ClientFailure, at now: Moment, into effects: inout [ClientEffect]) {
+        effects.append(.news(.parted))
+        endSession(failure, at: now, into: &effects)
+    }
+
+    /// Ends what belongs to the session: nothing of it is answered any more.
+    private mutating func endSession(_ failure: ClientFailure, at now: Moment, into effects: inout [ClientEffect]) {
+        for (_, request) in requests.sorted(by: { $0.key < $1.key }) {
+            switch request {
+            case .call(let call):
+                alarms.cancel(.request(call.handle))
+                effects.append(.news(.failed(call.handle, failure)))
+            case .publish(let handle):
+                alarms.cancel(.request(handle))
+                effects.append(.news(.failed(handle, failure)))
+            case .subscribe, .unsubscribe, .register, .unregister, .history: break
+            }
+        }
+        requests.removeAll()
+        sent.removeAll()
+        for handle in invocations.takeAll() { effects.append(.news(.interrupted(handle, reason: nil))) }
+        guard failure != .ended else { return }
+        loseTopics(at: now, into: &effects)
+        loseProcedures(at: now, into: &effects)
+    }
+
+    private mutating func endEverything(into effects: inout [ClientEffect]) {
+        let waiting = line.takeAll().map(\.handle)
+        let listeners = topics.listeners.keys.sorted { $0.number < $1.number }
+        let offered = procedures.inOrder.compactMap { procedures[$0] }.filter(\.isWanted).map(\.handle)
+        let handles = waiting + listeners + offered
+        for handle in handles { effects.append(.news(.failed(handle, .ended))) }
+        (topics, procedures, alarms) = (TopicBook(), ProcedureBook(), Alarms())
+    }
+}

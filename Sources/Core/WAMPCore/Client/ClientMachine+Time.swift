@@ -1,0 +1,21 @@
+public import MachineCore
+
+extension ClientMachine {
+    /// What is due: a deadline that has passed, or another try.
+    public mutating func wake(at now: Moment, into effects: inout [ClientEffect]) {
+        while let alarm = alarms.due(at: now) {
+            switch alarm {
+            case .join:
+                abort(WAMPURI.Error.timeout, "joining took too long", into: &effects)
+                drop(.joinTimedOut, at: now, into: &effects)
+            case .goodbye: drop(.left, at: now, into: &effects)
+            case .request(let handle): timeOut(handle, into: &effects)
+            case .listener(let handle): timeOut(listener: handle, at: now, into: &effects)
+            case .topic(let number): wakeTopic(number, at: now, into: &effects)
+            case .history(let number): finishHistory(topic: number, nil, into: &effects)
+            case .procedure(let number): timeOut(procedure: number, at: now, into: &effects)
+            case .registering(let number): wakeProcedure(number, at: now, into: &effects)
+            }
+        }
+    }
+}

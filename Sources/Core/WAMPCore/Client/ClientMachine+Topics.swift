@@ -1,0 +1,198 @@
+internal import CodecCore
+internal import MachineCore
+
+extension ClientMachine {
+    mutating func subscribe(
+        _ handle: ClientHandle, _ key: TopicKey, _ options: SubscribeOptions, patience: Duration?, at now: Moment,
+        into effects: inout [ClientEffect]
+    ) {
+        if let failure = refusal(of: key.uri, match: key.match, mayWait: patience != nil) {
+            return effects.append(.news(.failed(handle, failure)))
+        }
+        let number = topics.topic(key, options: options)
+        topics.add(handle, Listener(topic: number, options: options, waitsUntil: patience.map { now + $0 }))
+        if let topic = topics[number], let subscription = topic.subscription {
+            topics.markSubscribed(handle)
+            effects.append(.news(.subscribed(handle, subscription: subscription)))
+        } else {
+            let isAsked = topics[number]?.flight == .subscribe
+            alarms.set(.listener(handle), at: now + (isAsked ? policy.answerPatience : patience ?? policy.answerPatience))
+        }
+        settle(topic: number, at: now, into: &effects)
+    }
+
+    mutating func unsubscribe(_ handle: ClientHandle, at now: Moment, into effects: inout [ClientEffect]) {
+        alarms.cancel(.listener(handle))
+        guard let listener = topics.remove(handle) else { return }
+        settle(topic: listener.topic, at: now, into: &effects)
+    }
+
+    /// Brings a topic one step nearer to what its listeners want: nobody, and it is unsubscribed; somebody, and it is subscribed.
+    ///
+    /// One more SUBSCRIBE is sent for those who want the retained event of a topic that stands already; only they get that.
+    mutating func settle(topic number: Int, at now: Moment, into effects: inout [ClientEffect]) {
+        guard let topic = topics[number], topic.flight == nil else { return }
+        guard !topic.listeners.isEmpty else {
+            if phase == .joined, let subscription = topic.subscription {
+                topics.update(number) { ($0.flight, $0.subscription) = (.unsubscribe, nil) }
+                let id = self.number(.unsubscribe(topic: number))
+                effects.append(.send(.unsubscribe(request: id, subscription: subscription)))
+            } else {
+                topics.removeTopic(number)
+            }
+            alarms.cancel(.topic(number))
+            alarms.cancel(.history(number))
+            return
+        }
+        guard phase == .joined, !topic.isPausing, topic.subscription == nil || !topic.unserved.isEmpty else { return }
+        let name = "pattern_based_subscription"
+        if let feature = router.lacking(match: topic.key.match, among: router.broker, named: name) {
+            return end(topic: number, .unsupported(feature), at: now, into: &effects)
+        }
+        var options = topic.other
+        if topic.key.match != .exact { options["match"] = .text(topic.key.match.rawValue) }
+        if !topic.unserved.isEmpty { options["get_retained"] = true }
+        let id = self.number(.subscribe(topic: number))
+        topics.update(number) { ($0.flight, $0.hungry, $0.unserved) = (.subscribe, $0.unserved, []) }
+        for handle in topic.listeners {
+            if topics.waiting.contains(handle) {
+                alarms.set(.listener(handle), at: now + policy.answerPatience)
+            } else {
+                alarms.set(.topic(number), at: now + policy.answerPatience)
+            }
+        }
+        effects.append(.send(.subscribe(request: id, options: options, topic: topic.key.uri)))
+    }
+
+    // MARK: Answers
+
+    mutating func subscribed(_ request: WAMPID, subscription: WAMPID, at now: Moment, into effects: inout [ClientEffect]) {
+        guard case .subscribe(let number)? = answered(.subscribe, request, at: now, into: &effects) else { return }
+        if let other = topics.audiences[subscription]?.topic, other != number {
+            return violate("SUBSCRIBED gives one subscription to two topics", at: now, into: &effects)
+        }
+        let before = topics[number]
+        alarms.cancel(.topic(number))
+        topics.update(number) {
+            if $0.subscription == nil { $0.standsSince = now }
+            ($0.flight, $0.subscription, $0.gap) = (nil, subscription, nil)
+        }
+        if let before, before.subscription != subscription {
+            let old = before.listeners.filter { !topics.waiting.contains($0) }
+            for handle in before.listeners {
+                alarms.cancel(.listener(handle))
+                topics.markSubscribed(handle)
+                effects.append(.news(.subscribed(handle, subscription: subscription)))
+            }
+            if let gap = before.gap, !old.isEmpty { tell(gap, to: old, of: number, at: now, into: &effects) }
+        }
+        settle(topic: number, at: now, into: &effects)
+    }
+
+    mutating func refuse(topic number: Int, _ refusal: Refusal, at now: Moment, into effects: inout [ClientEffect]) {
+        alarms.cancel(.topic(number))
+        topics.update(number) {
+            ($0.flight, $0.hungry, $0.unserved) = (nil, [], $0.subscription == nil ? $0.hungry + $0.unserved : $0.unserved)
+        }
+        guard let topic = topics[number], topic.subscription == nil else {
+            // Only the retained event could not be had.
+            return settle(topic: number, at: now, into: &effects)
+        }
+        let newcomers = topic.listeners.filter { topics.waiting.contains($0) }
+        if WAMPURI.isPassing(refusal.uri), newcomers.count < topic.listeners.count, topic.tries < Self.mostTries {
+            for handle in newcomers { end(listener: handle, refusal.failure, into: &effects) }
+            pauseTopic(number, at: now)
+        } else {
+            end(topic: number, refusal.failure, at: now, into: &effects)
+        }
+    }
+
+    mutating func unsubscribed(topic number: Int, at now: Moment, into effects: inout [ClientEffect]) {
+        topics.update(number) { $0.flight = nil }
+        settle(topic: number, at: now, into: &effects)
+    }
+
+    /// The router took a subscription away; it is asked for again, but not for ever.
+    ///
+    /// Source: WAMP, "Subscription Revocation".
+    mutating func revokeSubscription(_ details: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
+        guard let id = details["subscription"]?.int.flatMap(WAMPID.init(exactly:)), let number = topics.audiences[id]?.topic else { return }
+        let reason = details["reason"]?.string
+        finishHistory(topic: number, nil, into: &effects)
+        topics.update(number) {
+            ($0.subscription, $0.gap) = (nil, .revoked(reason: reason))
+            ($0.hungry, $0.unserved) = ([], $0.hungry + $0.unserved)
+            if now - $0.standsSince >= Self.settledAfter { $0.tries = 0 }
+        }
+        guard let topic = topics[number], topic.tries < Self.mostTries else {
+            let uri = reason.flatMap { WAMPURI.isValid($0) ? $0 : nil } ?? WAMPURI.Error.noSuchSubscription
+            return end(topic: number, .refused(uri: uri, arguments: .none), at: now, into: &effects)
+        }
+        if topic.flight == nil { pauseTopic(number, at: now) }
+    }
+
+    // MARK: Ends
+
+    mutating func loseTopics(at now: Moment, into effects: inout [ClientEffect]) {
+        for number in topics.inOrder {
+            finishHistory(topic: number, nil, into: &effects)
+            alarms.cancel(.topic(number))
+            let wasAsked = topics[number]?.flight == .subscribe
+            for handle in topics[number]?.listeners ?? [] {
+                guard let listener = topics.listeners[handle], !listener.isSubscribed else { continue }
+                if let until = listener.waitsUntil, until > now {
+                    alarms.set(.listener(handle), at: until)
+                } else {
+                    end(listener: handle, .connectionLost(wasSent: wasAsked), into: &effects)
+                }
+            }
+            let retaining = (topics[number]?.listeners ?? []).filter { topics.listeners[$0]?.options.wantsRetained == true }
+            topics.update(number) {
+                ($0.subscription, $0.flight, $0.tries, $0.isPausing) = (nil, nil, 0, false)
+                ($0.hungry, $0.unserved, $0.gap) = ([], retaining, .reconnected)
+            }
+            settle(topic: number, at: now, into: &effects)
+        }
+    }
+
+    mutating func timeOut(listener handle: ClientHandle, at now: Moment, into effects: inout [ClientEffect]) {
+        guard let listener = topics.listeners[handle] else { return }
+        end(listener: handle, .timedOut(wasSent: topics[listener.topic]?.flight == .subscribe), into: &effects)
+        settle(topic: listener.topic, at: now, into: &effects)
+    }
+
+    /// Either a pause is over, or the router did not answer a SUBSCRIBE for those who listened before: they are better off elsewhere.
+    mutating func wakeTopic(_ number: Int, at now: Moment, into effects: inout [ClientEffect]) {
+        guard let topic = topics[number] else { return }
+        if topic.isPausing {
+            topics.update(number) { $0.isPausing = false }
+            settle(topic: number, at: now, into: &effects)
+        } else if topic.flight == .subscribe, topic.subscription == nil, topic.listeners.contains(where: { !topics.waiting.contains($0) }) {
+            drop(.violation("SUBSCRIBE was not answered in time"), at: now, into: &effects)
+        }
+    }
+
+    private mutating func pauseTopic(_ number: Int, at now: Moment) {
+        alarms.set(.topic(number), at: now + pause(try: topics[number]?.tries ?? 0))
+        topics.update(number) {
+            $0.tries += 1
+            $0.isPausing = true
+        }
+    }
+
+    private mutating func end(topic number: Int, _ failure: ClientFailure, at now: Moment, into effects: inout [ClientEffect]) {
+        for handle in topics[number]?.listeners ?? [] { end(listener: handle, failure, into: &effects) }
+        settle(topic: number, at: now, into: &effects)
+    }
+
+    private mutating func end(listener handle: ClientHandle, _ failure: ClientFailure, into effects: inout [ClientEffect]) {
+        alarms.cancel(.listener(handle))
+        guard topics.remove(handle) != nil else { return }
+        effects.append(.news(.failed(handle, failure)))
+    }
+
+    /// How often something is tried again that the router took away, or refused for now.
+    static var mostTries: Int { 8 }
+    /// What has stood so long is not counted as tried before.
+    static var settledAfter: Duration { .seconds(60) }
+}

@@ -1,0 +1,106 @@
+public import MachineCore
+
+/// A client's side of WAMP: sessions that come and go, and calls, events and procedures that outlive them.
+///
+/// It says hello on each connection, and once it has joined it subscribes and registers again, in the order in which the app first did, and
+/// sends what waited. Handles of challenges and invocations are its own: they begin at 2^63, where the app's never get to.
+public struct ClientMachine: Machine {
+    /// Who it is, and its bounds.
+    public let policy: ClientPolicy
+
+    var phase = Phase.apart
+    /// The method of the last challenge.
+    var method: String?
+    /// The session while the router's proof is checked.
+    var candidate: JoinedSession?
+    /// Why it is over.
+    var ending: ClientEnding?
+    var router = RouterTraits()
+    var numbers = RequestNumbers()
+    var alarms = Alarms<Alarm>()
+    var generator: SplitMix64
+    var lastHandle: UInt64 = 1 << 63
+    /// What was sent, and is not answered.
+    var requests: [WAMPID: PendingRequest] = [:]
+    /// The numbers of the calls and publications among them.
+    var sent: [ClientHandle: WAMPID] = [:]
+    /// What waits for the session.
+    var line = WaitingLine()
+    var topics = TopicBook()
+    var procedures = ProcedureBook()
+    var invocations = InvocationBook()
+
+    /// A client that is not connected.
+    ///
+    /// - Parameters:
+    ///   - policy: Who it is, and its bounds.
+    ///   - seed: Where chance begins: the pauses before a registration is tried again.
+    public init(policy: ClientPolicy, seed: UInt64) { (self.policy, generator) = (policy, SplitMix64(seed: seed)) }
+
+    /// When the next patience ends, or the next pause; nil if nothing waits.
+    public var deadline: Moment? { alarms.next }
+
+    /// What happens on the link, and what the app wants.
+    public mutating func handle(_ input: ClientInput, at now: Moment, into effects: inout [ClientEffect]) {
+        switch input {
+        case .opened(let authExtra): open(authExtra: authExtra, at: now, into: &effects)
+        case .received(let message): receive(message, at: now, into: &effects)
+        case .undecodable(let error): receive(error, at: now, into: &effects)
+        case .lost: lose(at: now, into: &effects)
+        case .proven(let handle, let signature, let extra): prove(handle, signature: signature, extra: extra, into: &effects)
+        case .unproven(let handle, let reason): disprove(handle, reason: reason, at: now, into: &effects)
+        case .checked(let handle, let isGenuine): check(handle, isGenuine: isGenuine, at: now, into: &effects)
+        case .leave(let reason): leave(reason: reason, at: now, into: &effects)
+        case .call(let handle, let procedure, let arguments, let options):
+            call(handle, procedure, arguments, options, inParts: false, at: now, into: &effects)
+        case .callInParts(let handle, let procedure, let arguments, let options):
+            call(handle, procedure, arguments, options, inParts: true, at: now, into: &effects)
+        case .part(let handle, let arguments, let isLast): add(CallPart(arguments, isLast: isLast), to: handle, into: &effects)
+        case .cancel(let handle): cancel(handle, into: &effects)
+        case .publish(let handle, let topic, let arguments, let options):
+            publish(handle, topic, arguments, options, at: now, into: &effects)
+        case .subscribe(let handle, let key, let options, let patience):
+            subscribe(handle, key, options, patience: patience, at: now, into: &effects)
+        case .unsubscribe(let handle): unsubscribe(handle, at: now, into: &effects)
+        case .register(let handle, let procedure, let options, let patience):
+            register(handle, procedure, options, patience: patience, at: now, into: &effects)
+        case .unregister(let handle): unregister(handle, at: now, into: &effects)
+        case .yield(let handle, let arguments, let isFinal): yield(handle, arguments, isFinal: isFinal, into: &effects)
+        case .fail(let handle, let uri, let arguments): fail(handle, uri: uri, arguments, into: &effects)
+        }
+    }
+
+    // MARK: Small words
+
+    /// How many requests wait, for the session or their answer.
+    var waiting: Int { requests.count + line.count + topics.waiting.count + procedures.waiting.count }
+
+    mutating func newHandle() -> ClientHandle {
+        defer { lastHandle &+= 1 }
+        return ClientHandle(lastHandle)
+    }
+
+    /// A number for the next request, under which it is remembered.
+    mutating func number(_ request: PendingRequest) -> WAMPID {
+        var id = numbers.next()
+        // After 2^53 requests an old one may still be open.
+        while requests[id] != nil { id = numbers.next() }
+        requests[id] = request
+        return id
+    }
+
+    /// Why a new request cannot be taken, if so; without patience it does not wait for the session either.
+    func refusal(of uri: String, match: WAMPMatch = .exact, mayWait: Bool) -> ClientFailure? {
+        if phase == .over || phase == .leaving { return .ended }
+        guard WAMPURI.isValid(uri, match) else { return .invalidURI(uri) }
+        guard waiting < policy.maximumWaiting else { return .tooManyWaiting }
+        return phase == .joined || mayWait ? nil : .notJoined
+    }
+
+    /// A pause before another try: longer each time, with chance in its second half.
+    mutating func pause(try number: Int) -> Duration {
+        let first = min(max(policy.retryPause, .milliseconds(1)), .seconds(3600))
+        let longest = min(first * (1 << min(max(number, 0), 16)), max(first, .seconds(5)))
+        return longest / 2 + longest / 2 * Double.random(in: 0...1, using: &generator)
+    }
+}

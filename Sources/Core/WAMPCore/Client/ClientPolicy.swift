@@ -1,0 +1,35 @@
+/// Who a client is, and within which bounds it works.
+public struct ClientPolicy: Hashable, Sendable {
+    /// The realm to join.
+    public var realm: String
+    /// Who the app says it is, or nil.
+    public var authID: String?
+    /// As what it wants to join, or nil.
+    public var authRole: String?
+    /// The methods by which it can prove who it is, the best first; none: anonymous.
+    public var authMethods: [String]
+    /// What the client calls itself.
+    public var agent: String
+    /// How long joining may take from the opening of the connection.
+    public var joinPatience: Duration
+    /// How long the router's answers to SUBSCRIBE, UNSUBSCRIBE, REGISTER, UNREGISTER and GOODBYE may take.
+    public var answerPatience: Duration
+    /// How many requests may wait for the session, or for their answer, at once.
+    public var maximumWaiting: Int
+    /// How many of a procedure's invocations may run at once; more are refused with `wamp.error.unavailable`.
+    public var maximumInvocations: Int
+    /// How long the first pause is before a registration that was refused is tried again; it doubles up to 5 s.
+    public var retryPause: Duration
+
+    /// A policy: 10 s to join, 10 s to be answered, 65,536 waiting, 1,024 invocations a procedure, 100 ms.
+    public init(
+        realm: String, authID: String? = nil, authRole: String? = nil, authMethods: [String] = [],
+        agent: String = "holdfast", joinPatience: Duration = .seconds(10), answerPatience: Duration = .seconds(10),
+        maximumWaiting: Int = 65536, maximumInvocations: Int = 1024, retryPause: Duration = .milliseconds(100)
+    ) {
+        (self.realm, self.authID, self.authRole) = (realm, authID, authRole)
+        (self.authMethods, self.agent) = (authMethods, agent)
+        (self.joinPatience, self.answerPatience) = (joinPatience, answerPatience)
+        (self.maximumWaiting, self.maximumInvocations, self.retryPause) = (maximumWaiting, maximumInvocations, retryPause)
+    }
+}

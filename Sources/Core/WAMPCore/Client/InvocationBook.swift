@@ -1,0 +1,57 @@
+/// The invocations that run.
+struct InvocationBook: Hashable, Sendable {
+    struct Invocation: Hashable, Sendable {
+        let request: WAMPID
+        let procedure: Int
+        /// Whether the caller takes parts of the result.
+        let wantsProgress: Bool
+        /// Whether more input may come.
+        var isOpen: Bool
+        var isInterrupted = false
+    }
+
+    private var invocations: [ClientHandle: Invocation] = [:]
+    private var handles: [WAMPID: ClientHandle] = [:]
+    /// Those that have ended while more input could come.
+    private var unread: Set<WAMPID> = []
+    private static let mostUnread = 1024
+
+    var count: Int { invocations.count }
+
+    subscript(handle: ClientHandle) -> Invocation? { invocations[handle] }
+
+    func handle(of request: WAMPID) -> ClientHandle? { handles[request] }
+
+    mutating func begin(_ invocation: Invocation, as handle: ClientHandle) {
+        invocations[handle] = invocation
+        handles[invocation.request] = handle
+    }
+
+    mutating func update(_ handle: ClientHandle, _ change: (inout Invocation) -> Void) {
+        guard var invocation = invocations[handle] else { return }
+        change(&invocation)
+        invocations[handle] = invocation
+    }
+
+    mutating func end(_ handle: ClientHandle) -> Invocation? {
+        guard let invocation = invocations.removeValue(forKey: handle) else { return nil }
+        handles[invocation.request] = nil
+        if invocation.isOpen {
+            if unread.count >= Self.mostUnread, let oldest = unread.min() { unread.remove(oldest) }
+            unread.insert(invocation.request)
+        }
+        return invocation
+    }
+
+    /// Whether this is input of an invocation that has ended; after the last of it the id may be that of another.
+    mutating func isUnread(_ request: WAMPID, hasMore: Bool) -> Bool {
+        guard !unread.isEmpty else { return false }
+        return hasMore ? unread.contains(request) : unread.remove(request) != nil
+    }
+
+    /// Those whose handlers do not know yet that nobody waits for them; afterwards none runs.
+    mutating func takeAll() -> [ClientHandle] {
+        defer { self = InvocationBook() }
+        return invocations.filter { !$0.value.isInterrupted }.keys.sorted { $0.number < $1.number }
+    }
+}

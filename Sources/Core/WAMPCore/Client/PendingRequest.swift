@@ -1,0 +1,42 @@
+/// What a request that was sent, and is not answered, is about.
+enum PendingRequest: Hashable, Sendable {
+    case call(SentCall)
+    case publish(ClientHandle)
+    case subscribe(topic: Int)
+    case unsubscribe(topic: Int)
+    case register(procedure: Int)
+    case unregister(procedure: Int)
+    /// The router's history of a topic, asked for with a CALL.
+    case history(topic: Int)
+
+    /// As what an ERROR answers it.
+    var kind: WAMPRequestKind {
+        switch self {
+        case .call, .history: .call
+        case .publish: .publish
+        case .subscribe: .subscribe
+        case .unsubscribe: .unsubscribe
+        case .register: .register
+        case .unregister: .unregister
+        }
+    }
+}
+
+/// A call that was sent.
+struct SentCall: Hashable, Sendable {
+    let handle: ClientHandle
+    let cancelMode: CallOptions.CancelMode
+    let wantsProgress: Bool
+    /// Whether an alarm is set.
+    let hasTimeout: Bool
+    /// Under what more input is sent; nil: there comes none.
+    var openProcedure: String?
+}
+
+/// A part of a call's input.
+struct CallPart: Hashable, Sendable {
+    let arguments: WAMPArguments
+    let isLast: Bool
+
+    init(_ arguments: WAMPArguments, isLast: Bool) { (self.arguments, self.isLast) = (arguments, isLast) }
+}

@@ -1,0 +1,75 @@
+/// All procedures that the app offers.
+struct ProcedureBook: Hashable, Sendable {
+    /// By the order in which they came.
+    private var procedures: [Int: OfferedProcedure] = [:]
+    private var numbers: [ClientHandle: Int] = [:]
+    private var registrations: [WAMPID: Int] = [:]
+    /// Those that are to go, or may be there without being wanted: the next one of the same URI has to wait for them.
+    private var departing: [TopicKey: Set<Int>] = [:]
+    private var lastNumber = 0
+    /// Procedures that were not told yet that they are registered.
+    private(set) var waiting: Set<Int> = []
+
+    var inOrder: [Int] { procedures.keys.sorted() }
+    var isEmpty: Bool { procedures.isEmpty }
+
+    subscript(number: Int) -> OfferedProcedure? { procedures[number] }
+
+    func number(of handle: ClientHandle) -> Int? { numbers[handle] }
+    func number(of registration: WAMPID) -> Int? { registrations[registration] }
+
+    func isClear(_ key: TopicKey) -> Bool { departing[key] == nil }
+
+    mutating func add(_ procedure: OfferedProcedure) -> Int {
+        lastNumber += 1
+        procedures[lastNumber] = procedure
+        numbers[procedure.handle] = lastNumber
+        waiting.insert(lastNumber)
+        return lastNumber
+    }
+
+    /// The app does not want it any more: its handle is forgotten.
+    mutating func depart(_ number: Int) {
+        guard let procedure = procedures[number] else { return }
+        numbers[procedure.handle] = nil
+        waiting.remove(number)
+        departing[procedure.key, default: []].insert(number)
+        procedures[number]?.isWanted = false
+    }
+
+    /// It is gone; which ones of the same URI may come now, in order.
+    mutating func remove(_ number: Int) -> [Int] {
+        guard let procedure = procedures.removeValue(forKey: number) else { return [] }
+        if let registration = procedure.registration { registrations[registration] = nil }
+        departing[procedure.key]?.remove(number)
+        guard departing[procedure.key]?.isEmpty == true else { return [] }
+        departing[procedure.key] = nil
+        return waiting.filter { procedures[$0]?.key == procedure.key }.sorted()
+    }
+
+    mutating func markRegistered(_ number: Int) {
+        procedures[number]?.hasStood = true
+        waiting.remove(number)
+    }
+
+    /// Changes a procedure; whoever finds it by its registration sees it.
+    mutating func update(_ number: Int, _ change: (inout OfferedProcedure) -> Void) {
+        guard var procedure = procedures[number] else { return }
+        let before = procedure.registration
+        change(&procedure)
+        if let before, before != procedure.registration { registrations[before] = nil }
+        if let registration = procedure.registration { registrations[registration] = number }
+        procedures[number] = procedure
+    }
+
+    // MARK: Invocations
+
+    /// Counts one more invocation; false if too many run.
+    mutating func begin(_ number: Int, limit: Int) -> Bool {
+        guard let running = procedures[number]?.running, running < limit else { return false }
+        procedures[number]?.running = running + 1
+        return true
+    }
+
+    mutating func end(_ number: Int) { procedures[number]?.running -= 1 }
+}

@@ -1,0 +1,112 @@
+internal import CodecCore
+
+/// All topics, and who listens: shared by topic and kind of match.
+struct TopicBook: Hashable, Sendable {
+    /// Who gets an event, found with one look.
+    struct Audience: Hashable, Sendable {
+        let topic: Int
+        var listeners: [ClientHandle]
+        /// Whether every event is for all of them, now.
+        var isPlain: Bool
+    }
+
+    /// By the order in which they came.
+    private var topics: [Int: Topic] = [:]
+    private var numbers: [TopicKey: Int] = [:]
+    private var lastNumber = 0
+    private(set) var audiences: [WAMPID: Audience] = [:]
+    private(set) var listeners: [ClientHandle: Listener] = [:]
+    /// Listeners that were not told yet that their subscription stands.
+    private(set) var waiting: Set<ClientHandle> = []
+
+    var inOrder: [Int] { topics.keys.sorted() }
+    var isEmpty: Bool { topics.isEmpty && listeners.isEmpty }
+
+    subscript(number: Int) -> Topic? { topics[number] }
+
+    func number(of key: TopicKey) -> Int? { numbers[key] }
+
+    /// The topic of a key, made if need be.
+    mutating func topic(_ key: TopicKey, options: SubscribeOptions) -> Int {
+        if let number = numbers[key] { return number }
+        lastNumber += 1
+        numbers[key] = lastNumber
+        topics[lastNumber] = Topic(key: key, other: options.other)
+        return lastNumber
+    }
+
+    mutating func add(_ handle: ClientHandle, _ listener: Listener) {
+        listeners[handle] = listener
+        waiting.insert(handle)
+        update(listener.topic) { topic in
+            topic.listeners.append(handle)
+            if listener.options.wantsRetained { topic.unserved.append(handle) }
+            topic.historyLength = max(topic.historyLength, listener.historyLength)
+        }
+    }
+
+    /// Takes a listener out; the topic stays.
+    mutating func remove(_ handle: ClientHandle) -> Listener? {
+        guard let listener = listeners.removeValue(forKey: handle) else { return nil }
+        waiting.remove(handle)
+        update(listener.topic) { [listeners] topic in
+            topic.remove(handle)
+            guard topic.historyLength > 0 else { return }
+            topic.historyLength = topic.listeners.reduce(0) { max($0, listeners[$1]?.historyLength ?? 0) }
+        }
+        return listener
+    }
+
+    mutating func markSubscribed(_ handle: ClientHandle) {
+        listeners[handle]?.isSubscribed = true
+        waiting.remove(handle)
+    }
+
+    mutating func removeTopic(_ number: Int) {
+        guard let topic = topics.removeValue(forKey: number) else { return }
+        numbers[topic.key] = nil
+        if let subscription = topic.subscription { audiences[subscription] = nil }
+    }
+
+    /// Changes a topic; whoever finds it by its subscription sees it.
+    mutating func update(_ number: Int, _ change: (inout Topic) -> Void) {
+        guard var topic = topics[number] else { return }
+        let before = topic.subscription
+        change(&topic)
+        if let before, before != topic.subscription { audiences[before] = nil }
+        if let subscription = topic.subscription {
+            audiences[subscription] = Audience(topic: number, listeners: topic.listeners, isPlain: topic.isPlain)
+        }
+        topics[number] = topic
+    }
+
+    // MARK: Events
+
+    /// What decides whom an event of a topic concerns.
+    struct Reception {
+        let listeners: [ClientHandle]
+        let hungry: [ClientHandle]
+        let isExact: Bool
+        let keepsPublications: Bool
+        /// Who waits for the history; nil: nobody asks for it.
+        let curious: [ClientHandle]?
+    }
+
+    /// Without what grows with each event: a second owner would have that copied.
+    func reception(of number: Int) -> Reception? {
+        topics[number].map { topic in
+            Reception(
+                listeners: topic.listeners, hungry: topic.hungry, isExact: topic.key.match == .exact,
+                keepsPublications: topic.historyLength > 0 && topic.history == nil, curious: topic.history?.listeners)
+        }
+    }
+
+    /// Remembers a publication; false if it is known.
+    mutating func remember(_ publication: WAMPID, of number: Int) -> Bool { topics[number]?.seen.insert(publication) ?? false }
+
+    /// Keeps an event for those who wait for the history; how many are kept.
+    mutating func hold(_ event: PastEvent, of number: Int) -> Int {
+        topics[number]?.history?.held.append(event)
+        return topics[number]?.history?.held.count ?? 0
+    }
+}

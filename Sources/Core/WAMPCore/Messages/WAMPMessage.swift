@@ -1,0 +1,92 @@
+public import CodecCore
+
+/// A message of WAMP v2: the basic profile, and the advanced features that this library has.
+///
+/// Dictionaries keep what is in them, also what nobody here knows: unknown attributes are ignored, never refused.
+/// Source: WAMP, "Messages".
+public enum WAMPMessage: Hashable, Sendable {
+    /// 1: a client asks to join a realm.
+    case hello(realm: String, details: ValueMap)
+    /// 2: the router lets it join.
+    case welcome(session: WAMPID, details: ValueMap)
+    /// 3: either side ends the session at once; never answered.
+    case abort(details: ValueMap, reason: String, WAMPArguments)
+    /// 4: the router asks the client to prove who it is.
+    case challenge(method: String, extra: ValueMap)
+    /// 5: the proof.
+    case authenticate(signature: String, extra: ValueMap)
+    /// 6: either side leaves the realm; answered with the same.
+    case goodbye(details: ValueMap, reason: String, WAMPArguments)
+    /// 8: a request failed.
+    case error(WAMPRequestKind, request: WAMPID, details: ValueMap, uri: String, WAMPArguments)
+    /// 16: something happened, to be told to all subscribers of a topic.
+    case publish(request: WAMPID, options: ValueMap, topic: String, WAMPArguments)
+    /// 17: the router has taken it, and names the publication.
+    case published(request: WAMPID, publication: WAMPID)
+    /// 32: a client wants the events of a topic, or of a pattern.
+    case subscribe(request: WAMPID, options: ValueMap, topic: String)
+    /// 33: it gets them from now on, under this id.
+    case subscribed(request: WAMPID, subscription: WAMPID)
+    /// 34: it wants them no longer.
+    case unsubscribe(request: WAMPID, subscription: WAMPID)
+    /// 35: it gets them no longer.
+    ///
+    /// With the request 0 nobody asked: the router took the subscription away, and the details say which and why.
+    case unsubscribed(request: WAMPID, details: ValueMap)
+    /// 36: an event of a subscription.
+    case event(subscription: WAMPID, publication: WAMPID, details: ValueMap, WAMPArguments)
+    /// 48: a procedure is to be called. The same request again continues a call with progressive input.
+    case call(request: WAMPID, options: ValueMap, procedure: String, WAMPArguments)
+    /// 49: the caller no longer wants the result of this call.
+    case cancel(request: WAMPID, options: ValueMap)
+    /// 50: the result, or with `progress` a part of it.
+    case result(request: WAMPID, details: ValueMap, WAMPArguments)
+    /// 64: a client offers a procedure, or a pattern of them.
+    case register(request: WAMPID, options: ValueMap, procedure: String)
+    /// 65: it is called from now on, under this id.
+    case registered(request: WAMPID, registration: WAMPID)
+    /// 66: it offers that no longer.
+    case unregister(request: WAMPID, registration: WAMPID)
+    /// 67: it is called no longer.
+    ///
+    /// With the request 0 nobody asked: the router took the registration away, and the details say which and why.
+    case unregistered(request: WAMPID, details: ValueMap)
+    /// 68: the router calls a procedure of this client. The same request again brings more input.
+    case invocation(request: WAMPID, registration: WAMPID, details: ValueMap, WAMPArguments)
+    /// 69: the result of this invocation is no longer wanted.
+    case interrupt(request: WAMPID, options: ValueMap)
+    /// 70: the result of an invocation, or with `progress` a part of it.
+    case yield(request: WAMPID, options: ValueMap, WAMPArguments)
+}
+
+extension WAMPMessage {
+    /// The number that the message begins with on the wire.
+    public var type: UInt64 {
+        switch self {
+        case .hello: 1
+        case .welcome: 2
+        case .abort: 3
+        case .challenge: 4
+        case .authenticate: 5
+        case .goodbye: 6
+        case .error: 8
+        case .publish: 16
+        case .published: 17
+        case .subscribe: 32
+        case .subscribed: 33
+        case .unsubscribe: 34
+        case .unsubscribed: 35
+        case .event: 36
+        case .call: 48
+        case .cancel: 49
+        case .result: 50
+        case .register: 64
+        case .registered: 65
+        case .unregister: 66
+        case .unregistered: 67
+        case .invocation: 68
+        case .interrupt: 69
+        case .yield: 70
+        }
+    }
+}

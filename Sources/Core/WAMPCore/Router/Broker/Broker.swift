@@ -1,0 +1,156 @@
+import CodecCore
+import MachineCore
+
+/// The broker of a realm: who hears of what.
+///
+/// An event arrives at each subscription of a session by itself, under the same publication. Source: WAMP, "Publish and Subscribe".
+struct Broker: Sendable {
+    let policy: RouterPolicy
+    private var chance: SplitMix64
+    var subscriptions: [WAMPID: Subscription] = [:]
+    var index = PatternIndex<WAMPID>()
+    /// The subscriptions of each session.
+    var held: [WAMPID: Set<WAMPID>] = [:]
+    var retained = RetainedEvents()
+    /// Subscriptions without subscribers, kept for their history: the one left first in front.
+    var lingering: [WAMPID] = []
+    /// What the meta API has to tell.
+    var metaEvents: [MetaEvent] = []
+
+    /// A broker without subscriptions.
+    init(policy: RouterPolicy, seed: UInt64) { (self.policy, chance) = (policy, SplitMix64(seed: seed)) }
+
+    /// Whether it keeps nothing.
+    var isEmpty: Bool {
+        subscriptions.isEmpty && index.isEmpty && held.isEmpty && retained.isEmpty && lingering.isEmpty && metaEvents.isEmpty
+    }
+
+    mutating func drawID() -> WAMPID { chance.nextWAMPID() }
+
+    /// SUBSCRIBE.
+    ///
+    /// - Returns: How the protocol was broken, or nil.
+    mutating func subscribe(
+        _ request: WAMPID, _ options: ValueMap, _ uri: String, by subscriber: Participant, at now: Moment,
+        into effects: inout [RouterEffect]
+    ) -> String? {
+        let (name, wantsRetained): (String?, Bool)
+        do throws(OptionError) {
+            (name, wantsRetained) = (try options.text("match"), try options.flag("get_retained") ?? false)
+        } catch { return error.words }
+        guard let match = WAMPMatch(rawValue: name ?? WAMPMatch.exact.rawValue) else {
+            refuse(.subscribe, request, WAMPURI.Error.invalidArgument, "no such way to match", to: subscriber, into: &effects)
+            return nil
+        }
+        guard policy.allows(pattern: uri, match) else {
+            refuse(.subscribe, request, WAMPURI.Error.invalidURI, "no topic can be called this", to: subscriber, into: &effects)
+            return nil
+        }
+        let present = index[uri, match]
+        let isNew = !(present.flatMap { subscriptions[$0] }?.contains(subscriber.session) ?? false)
+        if isNew, held[subscriber.session, default: []].count >= policy.maximumSubscriptions {
+            refuse(.subscribe, request, WAMPURI.Error.unavailable, "too many subscriptions", to: subscriber, into: &effects)
+            return nil
+        }
+        let id = present ?? make(uri, match, by: subscriber, at: now)
+        effects.append(.send(.subscribed(request: request, subscription: id), to: subscriber.connection))
+        if isNew {
+            if subscriptions[id]?.isEmpty == true { lingering.removeAll { $0 == id } }
+            subscriptions[id]?.add(subscriber)
+            held[subscriber.session, default: []].insert(id)
+            tell(.subscribed(subscriber.session, subscription: id), of: id)
+        }
+        if wantsRetained { replay(id, to: subscriber, into: &effects) }
+        return nil
+    }
+
+    /// UNSUBSCRIBE.
+    mutating func unsubscribe(
+        _ request: WAMPID, subscription id: WAMPID, by subscriber: Participant, into effects: inout [RouterEffect]
+    ) {
+        guard held[subscriber.session]?.remove(id) != nil else {
+            return refuse(
+                .unsubscribe, request, WAMPURI.Error.noSuchSubscription, "no such subscription of this session", to: subscriber,
+                into: &effects)
+        }
+        if held[subscriber.session]?.isEmpty == true { held[subscriber.session] = nil }
+        effects.append(.send(.unsubscribed(request: request, details: ValueMap()), to: subscriber.connection))
+        remove(subscriber.session, from: id)
+    }
+
+    /// A session has ended.
+    mutating func leave(_ session: WAMPID) {
+        // In order, for a set has none of its own.
+        for id in held.removeValue(forKey: session)?.sorted() ?? [] { remove(session, from: id) }
+    }
+
+    /// Takes a subscription away from all that have it.
+    ///
+    /// Source: WAMP, "Subscription Revocation".
+    ///
+    /// - Returns: Whether there was one.
+    mutating func revoke(_ id: WAMPID, reason: String, into effects: inout [RouterEffect]) -> Bool {
+        guard let subscription = subscriptions[id] else { return false }
+        for subscriber in subscription.subscribers {
+            held[subscriber.session]?.remove(id)
+            if held[subscriber.session]?.isEmpty == true { held[subscriber.session] = nil }
+            subscriptions[id]?.remove(subscriber.session)
+            tell(.unsubscribed(subscriber.session, subscription: id), of: id)
+            // Who did not announce that it understands this must not be told.
+            guard subscriber.hearsSubscriptionRevocation, !policy.quirks.concealsRevocation else { continue }
+            let details: ValueMap = ["subscription": Value(id), "reason": .text(reason)]
+            effects.append(.send(.unsubscribed(request: 0, details: details), to: subscriber.connection))
+        }
+        lingering.removeAll { $0 == id }
+        delete(id, by: subscription.subscribers.last?.session)
+        return true
+    }
+
+    func refuse(
+        _ kind: WAMPRequestKind, _ request: WAMPID, _ uri: String, _ words: String, to participant: Participant,
+        into effects: inout [RouterEffect]
+    ) {
+        let arguments = WAMPArguments([.text(words)])
+        effects.append(.send(.error(kind, request: request, details: ValueMap(), uri: uri, arguments), to: participant.connection))
+    }
+
+    // MARK: Subscriptions
+
+    private mutating func make(_ uri: String, _ match: WAMPMatch, by subscriber: Participant, at now: Moment) -> WAMPID {
+        var id = drawID()
+        while subscriptions[id] != nil { id = drawID() }
+        subscriptions[id] = Subscription(id: id, uri: uri, match: match, created: now)
+        index[uri, match] = id
+        tell(.subscriptionCreated(by: subscriber.session, details: details(of: id) ?? ValueMap()), of: id)
+        return id
+    }
+
+    private mutating func remove(_ session: WAMPID, from id: WAMPID) {
+        subscriptions[id]?.remove(session)
+        tell(.unsubscribed(session, subscription: id), of: id)
+        guard let subscription = subscriptions[id], subscription.isEmpty else { return }
+        guard policy.historyLength > 0, policy.maximumHistories > 0, !subscription.isMeta else { return delete(id, by: session) }
+        lingering.append(id)
+        if lingering.count > policy.maximumHistories { delete(lingering.removeFirst(), by: session) }
+    }
+
+    private mutating func delete(_ id: WAMPID, by session: WAMPID?) {
+        guard let subscription = subscriptions[id] else { return }
+        // Nobody ends one that is kept for its history alone: of that nothing is told.
+        if let session { tell(.subscriptionDeleted(by: session, subscription: id), of: id) }
+        index[subscription.uri, subscription.match] = nil
+        subscriptions[id] = nil
+    }
+
+    private mutating func tell(_ event: MetaEvent, of id: WAMPID) {
+        guard policy.hasMetaAPI, subscriptions[id]?.isMeta == false else { return }
+        metaEvents.append(event)
+    }
+}
+
+extension SplitMix64 {
+    /// An id of global scope.
+    ///
+    /// Source: WAMP, "Identifiers".
+    mutating func nextWAMPID() -> WAMPID { (next() >> 11) + 1 }
+}

@@ -1,0 +1,149 @@
+import CodecCore
+import MachineCore
+
+// WAMP, "Calling and Invocations", "Progressive Call Invocations", "Caller Identification" and "Call Timeouts".
+extension Dealer {
+    /// A call begins, or more input comes for one.
+    ///
+    /// - Parameter isNew: The request is the next of its session; otherwise it came before.
+    /// - Returns: How the protocol was broken, or nil.
+    mutating func call(
+        _ request: WAMPID, _ options: ValueMap, _ procedure: String, _ arguments: WAMPArguments, isNew: Bool, by caller: Participant,
+        at now: Moment, into effects: inout [RouterEffect]
+    ) -> String? {
+        let isLast: Bool
+        do throws(OptionError) { isLast = try !(options.flag("progress") ?? false) } catch { return error.words }
+        guard isLast || caller.sendsParts else { return "CALL with progress, which the client did not announce" }
+        let key = CallKey(caller: caller.session, request: request)
+        let standing = members[key.caller]?.standing(of: request)
+        if let call = standing?.call {
+            guard call.isOpen, call.procedure == procedure else {
+                return policy.quirks.acceptsAnyRequestID ? nil : "CALL #\(request) comes again"
+            }
+            proceed(key, call, arguments, isLast: isLast, into: &effects)
+            return nil
+        }
+        // "A Caller may be unaware that a progressive invocation transfer is completed while sending a CALL continuation."
+        guard isNew else {
+            return members[key.caller]?.expects(request, isLast: isLast) ?? false ? nil : "CALL #\(request) comes again"
+        }
+        do throws(Fault) {
+            guard standing?.count ?? 0 < policy.maximumCalls else {
+                throw .refused(uri: WAMPURI.Error.unavailable, "too many calls of this session wait")
+            }
+            try start(key, try CallWish(options), procedure, arguments, isLast: isLast, by: caller, at: now, into: &effects)
+            return nil
+        } catch {
+            if !isLast { abandon(request, of: caller) }
+            return answer(error, .call, request, of: caller, into: &effects)
+        }
+    }
+
+    /// A call with parts is over before its last one came.
+    mutating func abandon(_ request: WAMPID, of caller: Participant) {
+        members[caller.session, default: Member(caller)].abandon(request, limit: policy.maximumCalls)
+    }
+
+    private mutating func start(
+        _ key: CallKey, _ wish: CallWish, _ procedure: String, _ arguments: WAMPArguments, isLast: Bool, by caller: Participant,
+        at now: Moment, into effects: inout [RouterEffect]
+    ) throws(Fault) {
+        guard wish.disclosesMe != true || policy.discloses != false else {
+            throw .refused(uri: WAMPURI.Error.discloseMeDisallowed, "this router names no callers")
+        }
+        let (registration, callee) = try route(procedure, isLast: isLast)
+        // Whoever is registered has an offer.
+        guard let (offer, abilities) = members[callee]?.offer(registration.id) else {
+            throw .refused(uri: WAMPURI.Error.noSuchProcedure, "nobody offers \(procedure)")
+        }
+        var details = ValueMap()
+        if registration.match != .exact { details["procedure"] = .text(procedure) }
+        if policy.discloses ?? wish.disclosesMe ?? offer.wantsCaller {
+            details["caller"] = Value(caller.session)
+            details["caller_authid"] = .text(caller.authID)
+            details["caller_authrole"] = .text(caller.authRole)
+        }
+        // A callee that takes no INTERRUPT counts as one without progressive results.
+        if wish.wantsProgress, abilities.contains(.interrupts) { details["receive_progress"] = true }
+        var patience = wish.timeout.map { Duration.milliseconds($0) }
+        if let timeout = wish.timeout, offer.keepsTimeouts || policy.quirks.onlyForwardsTimeouts {
+            details["timeout"] = .integer(timeout)
+            patience = nil
+        }
+        let invocation = invoke(callee, through: registration.id, for: key, details, arguments, isLast: isLast, into: &effects)
+        let call = Call(
+            procedure: procedure, invocation: invocation, details: details, isOpen: !isLast, wantsProgress: wish.wantsProgress,
+            timeout: patience)
+        members[key.caller, default: Member(caller)].calls[key.request] = call
+        if let patience { alarms.set(key, at: now + patience) }
+    }
+
+    /// More input of a call.
+    private mutating func proceed(
+        _ key: CallKey, _ call: Call, _ arguments: WAMPArguments, isLast: Bool, into effects: inout [RouterEffect]
+    ) {
+        if isLast { members[key.caller]?.calls[key.request]?.isOpen = false }
+        // What was told to stop needs no more.
+        guard !call.isInterrupted else { return }
+        guard !policy.quirks.invokesEachPart else {
+            guard call.others.count < policy.maximumCalls, let (registration, callee) = try? route(call.procedure, isLast: isLast)
+            else { return }
+            let invocation = invoke(callee, through: registration.id, for: key, call.details, arguments, isLast: isLast, into: &effects)
+            members[key.caller]?.calls[key.request]?.others.append(invocation)
+            return
+        }
+        guard let callee = members[call.invocation.callee]?.participant else { return }
+        effects.append(.send(invocation(call.invocation, call.details, arguments, isLast: isLast), to: callee.connection))
+    }
+
+    private mutating func invoke(
+        _ callee: WAMPID, through registration: WAMPID, for key: CallKey, _ details: ValueMap, _ arguments: WAMPArguments, isLast: Bool,
+        into effects: inout [RouterEffect]
+    ) -> Invocation {
+        var number: WAMPID?
+        if policy.quirks.numbersInvocationsByRealm {
+            lastInvocation += 1
+            number = lastInvocation
+        }
+        let taken = members[callee]?.take(key, through: registration, as: number)
+        let made = Invocation(callee: callee, request: taken?.request ?? 0, registration: registration)
+        if let taken { effects.append(.send(invocation(made, details, arguments, isLast: isLast), to: taken.connection)) }
+        return made
+    }
+
+    private func invocation(_ made: Invocation, _ details: ValueMap, _ arguments: WAMPArguments, isLast: Bool) -> WAMPMessage {
+        var details = details
+        if !isLast { details["progress"] = true }
+        return .invocation(request: made.request, registration: made.registration, details: details, arguments)
+    }
+
+    /// The registration and the callee to which a call goes.
+    private mutating func route(_ procedure: String, isLast: Bool) throws(Fault) -> (registration: Registration, callee: WAMPID) {
+        // What is registered has been found valid.
+        guard let id = procedures.exactly(procedure) ?? pattern(for: procedure), let registration = registrations[id] else {
+            let isNamed = policy.allows(uri: procedure) || policy.quirks.callsInvalidURIsUnknown
+            throw isNamed
+                ? .refused(uri: WAMPURI.Error.noSuchProcedure, "nobody offers \(procedure)")
+                : .refused(uri: WAMPURI.Error.invalidURI, "no procedure can be called this")
+        }
+        guard let callee = pick(id) else {
+            throw .refused(uri: WAMPURI.Error.noAvailableCallee, "all who offer \(procedure) are busy")
+        }
+        guard isLast || members[callee]?.participant.takesParts ?? false else {
+            throw .refused(uri: WAMPURI.Error.featureNotSupported, "who offers \(procedure) takes no input in parts")
+        }
+        return (registration, callee)
+    }
+
+    private mutating func pick(_ id: WAMPID) -> WAMPID? {
+        guard registrations[id]?.isBounded == true else { return registrations[id]?.pick(using: &chance) { _ in true } }
+        let members = members
+        return registrations[id]?.pick(using: &chance) { members[$0]?.offers[id]?.isFree ?? false }
+    }
+
+    /// The pattern that a procedure matches best; those of WAMP itself match none.
+    private func pattern(for procedure: String) -> WAMPID? {
+        guard procedures.hasPatterns, policy.allows(uri: procedure), !WAMPURI.isReserved(procedure) else { return nil }
+        return procedures.best(for: procedure)
+    }
+}

@@ -1,0 +1,50 @@
+import CodecCore
+import MachineCore
+
+// WAMP, "Call Canceling" and "Call Timeouts".
+extension Dealer {
+    /// A caller no longer wants a result; without effect once the call has ended.
+    ///
+    /// - Returns: How the protocol was broken, or nil.
+    mutating func cancel(
+        _ request: WAMPID, _ options: ValueMap, by caller: Participant, at now: Moment, into effects: inout [RouterEffect]
+    ) -> String? {
+        let word: String?
+        do throws(OptionError) { word = try options.text("mode") } catch { return error.words }
+        let key = CallKey(caller: caller.session, request: request)
+        guard let call = members[key.caller]?.calls[request] else { return nil }
+        // The specification names no mode for a CANCEL without one; routers in use take this.
+        var mode = word.flatMap(CallOptions.CancelMode.init) ?? .killNoWait
+        // "If the callee does not support call canceling, then behavior is skip."
+        if !(members[call.invocation.callee]?.participant.takesInterrupts ?? false) { mode = .skip }
+        switch mode {
+        case .skip where policy.quirks.leavesSkippedCallsUnanswered: remove(key)
+        case .skip: end(key, WAMPURI.Error.canceled, "cancelled by the caller", into: &effects)
+        case .killNoWait:
+            if !call.isInterrupted { interrupt(call, .killNoWait, WAMPURI.Error.canceled, into: &effects) }
+            end(key, WAMPURI.Error.canceled, "cancelled by the caller", into: &effects)
+        case .kill:
+            guard !call.isInterrupted else { return nil }
+            members[key.caller]?.calls[request]?.isInterrupted = true
+            alarms.set(key, at: now + policy.interruptPatience)
+            interrupt(call, .kill, WAMPURI.Error.canceled, into: &effects)
+        }
+        return nil
+    }
+
+    /// The time of a call is over, or that of its callee to answer an interrupt.
+    mutating func expire(_ key: CallKey, into effects: inout [RouterEffect]) {
+        guard let call = members[key.caller]?.calls[key.request] else { return }
+        guard !call.isInterrupted else {
+            return end(key, WAMPURI.Error.canceled, "the callee did not answer the interrupt", into: &effects)
+        }
+        interrupt(call, .killNoWait, WAMPURI.Error.timeout, into: &effects)
+        end(key, WAMPURI.Error.timeout, "the call took too long", into: &effects)
+    }
+
+    /// Ends a call with an error of the router's own.
+    mutating func end(_ key: CallKey, _ uri: String, _ message: String, into effects: inout [RouterEffect]) {
+        guard let caller = members[key.caller]?.participant, remove(key) != nil else { return }
+        refuse(.call, key.request, of: caller, uri, message, into: &effects)
+    }
+}

@@ -1,0 +1,86 @@
+import CodecCore
+import MachineCore
+
+/// The procedures of a realm, and the calls of them that wait.
+///
+/// Source: WAMP, "Remote Procedure Calls". Everything that it holds belongs to a session, and goes with it.
+struct Dealer: Sendable {
+    let policy: RouterPolicy
+    var registrations: [WAMPID: Registration] = [:]
+    var procedures = PatternIndex<WAMPID>()
+    /// The sessions that offer or have called something.
+    var members: [WAMPID: Member] = [:]
+    /// Timeouts, and ends of patience.
+    var alarms = Alarms<CallKey>()
+    var chance: SplitMix64
+    /// Counts the realm's invocations; see ``RouterPolicy/Quirks/numbersInvocationsByRealm``.
+    var lastInvocation: WAMPID = 0
+    /// What has happened to registrations and is not told yet.
+    var metaEvents: [MetaEvent] = []
+
+    init(policy: RouterPolicy, seed: UInt64) { (self.policy, chance) = (policy, SplitMix64(seed: seed)) }
+
+    /// Whether it holds nothing of any session.
+    var isEmpty: Bool { registrations.isEmpty && procedures.isEmpty && members.isEmpty && alarms.next == nil }
+
+    /// When to wake it if nothing else happens first.
+    var deadline: Moment? { alarms.next }
+
+    /// How many calls wait for their results.
+    var waitingCalls: Int { members.values.reduce(0) { $0 + $1.calls.count } }
+
+    mutating func wake(at now: Moment, into effects: inout [RouterEffect]) {
+        while let key = alarms.due(at: now) { expire(key, into: &effects) }
+    }
+
+    /// Answers a request with an error of the router's own, in words for people.
+    func refuse(
+        _ kind: WAMPRequestKind, _ request: WAMPID, of participant: Participant, _ uri: String, _ message: String,
+        into effects: inout [RouterEffect]
+    ) {
+        effects.append(
+            .send(.error(kind, request: request, details: [:], uri: uri, WAMPArguments([.text(message)])), to: participant.connection))
+    }
+
+    /// Answers a request that is not granted, or returns how it broke the protocol.
+    func answer(
+        _ fault: Fault, _ kind: WAMPRequestKind, _ request: WAMPID, of participant: Participant, into effects: inout [RouterEffect]
+    ) -> String? {
+        switch fault {
+        case .breach(let words): return words
+        case .refused(let uri, let words):
+            refuse(kind, request, of: participant, uri, words, into: &effects)
+            return nil
+        }
+    }
+
+    /// Ends a call; nobody is told.
+    @discardableResult
+    mutating func remove(_ key: CallKey) -> Call? {
+        guard let call = members[key.caller]?.calls.removeValue(forKey: key.request) else { return nil }
+        if call.timeout != nil || call.isInterrupted { alarms.cancel(key) }
+        if call.isOpen { members[key.caller]?.abandon(key.request, limit: policy.maximumCalls) }
+        release(call.invocation)
+        for invocation in call.others { release(invocation) }
+        return call
+    }
+
+    /// Forgets an invocation: what the callee still says of it is ignored.
+    mutating func release(_ invocation: Invocation) {
+        members[invocation.callee]?.release(invocation.request, through: invocation.registration)
+    }
+
+    /// Tells all callees of a call to stop, if they can be told.
+    func interrupt(_ call: Call, _ mode: CallOptions.CancelMode, _ reason: String, into effects: inout [RouterEffect]) {
+        interrupt(call.invocation, mode, reason, into: &effects)
+        for invocation in call.others { interrupt(invocation, mode, reason, into: &effects) }
+    }
+
+    func interrupt(
+        _ invocation: Invocation, _ mode: CallOptions.CancelMode, _ reason: String, into effects: inout [RouterEffect]
+    ) {
+        guard let callee = members[invocation.callee]?.participant, callee.takesInterrupts else { return }
+        let options: ValueMap = ["mode": .text(mode.rawValue), "reason": .text(reason)]
+        effects.append(.send(.interrupt(request: invocation.request, options: options), to: callee.connection))
+    }
+}

@@ -1,0 +1,74 @@
+import CodecCore
+
+/// What a procedure of the router itself is called with.
+struct MetaCall {
+    /// How many ids or events an answer has at most; of longer lists it has the first.
+    static let listLimit = 10_000
+
+    let list: [Value]
+    let keywords: ValueMap
+
+    init(_ arguments: WAMPArguments) throws(MetaRefusal) {
+        do throws(CodecError) { (list, keywords) = (try arguments.list, try arguments.keywords) } catch {
+            throw .argument("the arguments cannot be read")
+        }
+    }
+
+    /// An argument by its place; nil if it is missing, or null.
+    subscript(place: Int) -> Value? {
+        guard list.indices.contains(place), !list[place].isNull else { return nil }
+        return list[place]
+    }
+
+    /// An argument by its name; nil if it is missing, or null.
+    subscript(name: String) -> Value? { keywords[.text(name)].flatMap { $0.isNull ? Value?.none : $0 } }
+
+    /// The id that has to come first.
+    func id() throws(MetaRefusal) -> WAMPID {
+        guard let id = self[0].flatMap({ Self.id($0) }) else { throw .argument("the first argument is an id") }
+        return id
+    }
+
+    /// The text that has to stand at a place.
+    func text(_ place: Int, _ what: String) throws(MetaRefusal) -> String {
+        guard let text = self[place]?.string else { throw .argument("argument \(place + 1) is \(what)") }
+        return text
+    }
+
+    /// A text that may be there by its name.
+    func text(_ name: String) throws(MetaRefusal) -> String? {
+        guard let value = self[name] else { return nil }
+        guard let text = value.string else { throw .argument("\(name) is a text") }
+        return text
+    }
+
+    /// The roles to which an answer is confined; nil: all.
+    func roles() throws(MetaRefusal) -> Set<String>? {
+        guard let value = self[0] ?? self["filter_authroles"] else { return nil }
+        guard let items = value.items else { throw .argument("the roles are a list") }
+        var roles: Set<String> = []
+        for item in items {
+            guard let role = item.string else { throw .argument("a role is a text") }
+            roles.insert(role)
+        }
+        return roles
+    }
+
+    /// How the options of a lookup compare URIs.
+    func match() throws(MetaRefusal) -> WAMPMatch {
+        guard let options = self[1] else { return .exact }
+        guard let map = options.entries else { throw .argument("the options are a map") }
+        guard let word = map["match"] else { return .exact }
+        guard let match = word.string.flatMap(WAMPMatch.init) else { throw .argument("no such way to match") }
+        return match
+    }
+
+    static func id(_ value: Value) -> WAMPID? { value.int.flatMap { WAMPID(exactly: $0) } }
+
+    static func ids(_ ids: some Collection<WAMPID>) -> Value { .array(ids.prefix(listLimit).map { Value($0) }) }
+
+    /// The ids of a realm's registrations or subscriptions by how they compare URIs.
+    static func ids(of each: (WAMPMatch) -> [WAMPID]) -> Value {
+        .map(ValueMap(WAMPMatch.allCases.map { ValueMap.Entry(key: .text($0.rawValue), value: ids(each($0))) }))
+    }
+}

@@ -1,0 +1,88 @@
+/// Entries by the URIs and patterns that they stand under.
+///
+/// Prefixes are compared by characters, as in WAMP, "Prefix Matching": `com.app` matches `com.apple`, too.
+struct PatternIndex<Entry: Sendable>: Sendable {
+    private var exact: [String: Entry] = [:]
+    private var prefixes: [String: Entry] = [:]
+    /// The lengths of the prefixes in UTF-8 and how many have each, the longest first.
+    private var lengths: [(length: Int, count: Int)] = []
+    private var wildcards = WildcardTree<Entry>()
+
+    /// Nothing stands under anything.
+    init() {}
+
+    var isEmpty: Bool { exact.isEmpty && prefixes.isEmpty && wildcards.isEmpty }
+
+    /// The entry under this URI or pattern itself; nil removes it.
+    subscript(uri: String, match: WAMPMatch) -> Entry? {
+        get {
+            switch match {
+            case .exact: exact[uri]
+            case .prefix: prefixes[uri]
+            case .wildcard: wildcards[uri]
+            }
+        }
+        set {
+            switch match {
+            case .exact: exact[uri] = newValue
+            case .prefix:
+                let had = prefixes[uri] != nil
+                prefixes[uri] = newValue
+                if had != (newValue != nil) { count(uri.utf8.count, by: had ? -1 : 1) }
+            case .wildcard: wildcards[uri] = newValue
+            }
+        }
+    }
+
+    /// All entries that match a URI, the best first.
+    ///
+    /// The exact one goes before all others, then longer prefixes before shorter ones, then patterns with names longest before the first
+    /// place left empty, and so on from place to place. Source: WAMP, "Calls matching multiple registrations".
+    func matches(of uri: String) -> [Entry] {
+        var found: [Entry] = []
+        forEachMatch(of: uri) {
+            found.append($0)
+            return true
+        }
+        return found
+    }
+
+    /// The entry that matches a URI best.
+    func best(for uri: String) -> Entry? {
+        var found: Entry?
+        forEachMatch(of: uri) {
+            found = $0
+            return false
+        }
+        return found
+    }
+
+    /// Whether any pattern could match what no exact entry does.
+    var hasPatterns: Bool { !prefixes.isEmpty || !wildcards.isEmpty }
+
+    /// The entry of a URI without patterns.
+    func exactly(_ uri: String) -> Entry? { exact[uri] }
+
+    /// Goes through all entries that match a URI, the best first, until the body returns false.
+    func forEachMatch(of uri: String, _ body: (Entry) -> Bool) {
+        if let entry = exact[uri], !body(entry) { return }
+        guard hasPatterns else { return }
+        let size = uri.utf8.count
+        for (length, _) in lengths where length <= size {
+            // A prefix that ends within a character is none.
+            guard let prefix = String(uri.utf8.prefix(length)), let entry = prefixes[prefix] else { continue }
+            guard body(entry) else { return }
+        }
+        wildcards.forEachMatch(of: uri, body)
+    }
+
+    private mutating func count(_ length: Int, by change: Int) {
+        let place = lengths.firstIndex { $0.length <= length } ?? lengths.endIndex
+        if place < lengths.endIndex, lengths[place].length == length {
+            lengths[place].count += change
+            if lengths[place].count == 0 { lengths.remove(at: place) }
+        } else {
+            lengths.insert((length, change), at: place)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import MachineCore
+
+/// A realm: sessions in different realms know nothing of each other.
+struct Realm: Sendable {
+    let name: String
+    var broker: Broker
+    var dealer: Dealer
+    var sessions: [WAMPID: RouterConnection] = [:]
+    /// When the dealer is woken.
+    var waking: Moment?
+
+    /// A realm without sessions.
+    init(name: String, policy: RouterPolicy, chance: inout SplitMix64) {
+        self.name = name
+        broker = Broker(policy: policy, seed: chance.next())
+        dealer = Dealer(policy: policy, seed: chance.next())
+    }
+
+    /// Whether nothing would be lost without it.
+    var isEmpty: Bool { sessions.isEmpty && broker.isEmpty && dealer.isEmpty }
+}
+
+// What is asked of a realm after every call. They change nothing, or next to it, but are mutating: so the realm is looked at where it
+// stands, and not copied out of its place.
+extension Realm {
+    mutating func hasNews() -> Bool { !broker.metaEvents.isEmpty || !dealer.metaEvents.isEmpty }
+
+    mutating func isOver() -> Bool { sessions.isEmpty && isEmpty }
+
+    /// Takes note of when the dealer wants to be woken.
+    ///
+    /// - Returns: Whether that is another moment than before.
+    mutating func notesDeadline() -> Bool {
+        let deadline = dealer.deadline
+        defer { waking = deadline }
+        return deadline != waking
+    }
+}

@@ -1,0 +1,89 @@
+import CodecCore
+import MachineCore
+
+/// How a client joins. Source: WAMP, "Session Establishment".
+extension RouterMachine {
+    mutating func open(_ connection: RouterConnection, _ transport: ValueMap, at now: Moment, into effects: inout [RouterEffect]) {
+        guard visits[connection] == nil else { return }
+        guard !isStopping else { return effects.append(.close(connection, .stopping)) }
+        visits[connection] = Visit(transport: transport)
+        alarms.set(.join(connection), at: now + policy.joinPatience)
+    }
+
+    /// A message of a client that has not joined.
+    mutating func greet(
+        _ message: WAMPMessage, from connection: RouterConnection, in phase: Visit.Phase, at now: Moment, into effects: inout [RouterEffect]
+    ) {
+        switch (message, phase) {
+        case (.hello(let realm, let details), .silent):
+            guard let abilities = PeerAbilities(hello: details) else {
+                return violate(connection, "HELLO names no role", at: now, into: &effects)
+            }
+            guard allows(realm: realm) else {
+                return refuse(connection, reason: WAMPURI.Error.noSuchRealm, "there is no realm of this name", into: &effects)
+            }
+            examine(connection, Visit.Greeting(realm: realm, abilities: abilities), at: now)
+            effects.append(.examine(connection, .hello(realm: realm, details: details)))
+        case (.authenticate(let signature, let extra), .challenged(let greeting)):
+            examine(connection, greeting, at: now)
+            effects.append(.examine(connection, .answer(signature: signature, extra: extra)))
+        case (.abort(_, let reason, _), _):
+            // It is never answered.
+            effects.append(.news(.refused(connection, reason: reason)))
+            close(connection, .goodbye, into: &effects)
+        default: violate(connection, "\(message.name) out of place", at: now, into: &effects)
+        }
+    }
+
+    private mutating func examine(_ connection: RouterConnection, _ greeting: Visit.Greeting, at now: Moment) {
+        visits[connection]?.phase = .examining(greeting)
+        // The examination, too, has an end.
+        alarms.set(.join(connection), at: now + policy.joinPatience)
+    }
+
+    mutating func take(_ verdict: RouterVerdict, of connection: RouterConnection, at now: Moment, into effects: inout [RouterEffect]) {
+        // The client may be gone by now.
+        guard case .examining(let greeting) = visits[connection]?.phase else { return }
+        switch verdict {
+        case .accepted(let principal): welcome(connection, greeting, as: principal, at: now, into: &effects)
+        case .challenged(let method, let extra):
+            visits[connection]?.phase = .challenged(greeting)
+            alarms.set(.join(connection), at: now + policy.joinPatience)
+            effects.append(.send(.challenge(method: method, extra: extra), to: connection))
+        case .refused(let reason, let message): refuse(connection, reason: reason, message, into: &effects)
+        }
+    }
+
+    private mutating func welcome(
+        _ connection: RouterConnection, _ greeting: Visit.Greeting, as principal: RouterPrincipal, at now: Moment,
+        into effects: inout [RouterEffect]
+    ) {
+        guard let place = place(of: greeting.realm) else {
+            return refuse(connection, reason: WAMPURI.Error.noSuchRealm, "there is no realm of this name", into: &effects)
+        }
+        var id = chance.nextWAMPID()
+        while sessions[id] != nil { id = chance.nextWAMPID() }
+        var principal = principal
+        let name = principal.authID ?? String(chance.next(), radix: 36)
+        principal.authID = name
+        let participant = Participant(
+            connection: connection, session: id, authID: name, authRole: principal.authRole, abilities: greeting.abilities)
+        let session = RouterSession(participant: participant, realm: place, principal: principal)
+        alarms.cancel(.join(connection))
+        visits[connection]?.phase = .joined
+        visits[connection]?.session = session
+        sessions[id] = connection
+        realms[place]?.sessions[id] = connection
+        effects.append(.send(.welcome(session: id, details: welcome(to: principal, in: greeting.realm)), to: connection))
+        effects.append(.news(.joined(id, realm: greeting.realm, authID: name, authRole: principal.authRole)))
+        if policy.hasMetaAPI, let details = details(ofSession: id) { realms[place]?.broker.metaEvents.append(.joined(details: details)) }
+        settle(place, at: now, into: &effects)
+    }
+
+    /// Does not let a client in.
+    mutating func refuse(_ connection: RouterConnection, reason: String, _ words: String, into effects: inout [RouterEffect]) {
+        effects.append(.send(.abort(details: ["message": .text(words)], reason: reason, .none), to: connection))
+        effects.append(.news(.refused(connection, reason: reason)))
+        close(connection, .goodbye, into: &effects)
+    }
+}

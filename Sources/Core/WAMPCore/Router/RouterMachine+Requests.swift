@@ -1,0 +1,129 @@
+import CodecCore
+import MachineCore
+
+/// What clients send.
+extension RouterMachine {
+    mutating func receive(_ message: WAMPMessage, from connection: RouterConnection, at now: Moment, into effects: inout [RouterEffect]) {
+        if let (participant, place) = visits[connection]?.seat() {
+            return serve(message, of: participant, in: place, at: now, into: &effects)
+        }
+        guard let phase = visits[connection]?.phase else { return }
+        switch phase {
+        case .leaving: listen(for: message, of: connection, at: now, into: &effects)
+        default: greet(message, from: connection, in: phase, at: now, into: &effects)
+        }
+    }
+
+    private mutating func serve(
+        _ message: WAMPMessage, of participant: Participant, in place: Int, at now: Moment, into effects: inout [RouterEffect]
+    ) {
+        let connection = participant.connection
+        var breach: String?
+        switch message {
+        case .publish(let request, let options, let topic, let arguments):
+            breach = count(request, of: connection)
+            if breach == nil {
+                breach = realms[place]?.broker.publish(request, options, topic, arguments, by: participant, at: now, into: &effects)
+                // Nobody comes or goes by it, and no call: there is nothing to settle.
+                if breach == nil { return }
+            }
+        case .subscribe(let request, let options, let topic):
+            breach =
+                count(request, of: connection)
+                ?? realms[place]?.broker.subscribe(request, options, topic, by: participant, at: now, into: &effects)
+        case .unsubscribe(let request, let subscription):
+            breach = count(request, of: connection)
+            if breach == nil {
+                realms[place]?.broker.unsubscribe(request, subscription: subscription, by: participant, into: &effects)
+            }
+        case .call(let request, let options, let procedure, let arguments):
+            breach = call(request, options, procedure, arguments, by: participant, in: place, at: now, into: &effects)
+        case .cancel(let request, let options):
+            breach = realms[place]?.dealer.cancel(request, options, by: participant, at: now, into: &effects)
+        case .register(let request, let options, let procedure):
+            breach = count(request, of: connection)
+            if breach == nil {
+                breach = realms[place]?.dealer.register(request, options, procedure, by: participant, at: now, into: &effects)
+            }
+        case .unregister(let request, let registration):
+            breach = count(request, of: connection)
+            if breach == nil { realms[place]?.dealer.unregister(request, registration: registration, by: participant, into: &effects) }
+        case .yield(let request, let options, let arguments):
+            breach = realms[place]?.dealer.yield(request, options, arguments, by: participant, at: now, into: &effects)
+        case .error(.invocation, let request, _, let uri, let arguments):
+            breach = realms[place]?.dealer.fail(request, uri: uri, arguments, by: participant, into: &effects)
+        case .error: breach = "ERROR answers what the router has not asked"
+        case .goodbye(_, let reason, _): return part(connection, reason: reason, at: now, into: &effects)
+        case .abort(_, let reason, _):
+            leave(connection, reason: reason, at: now, into: &effects)
+            return close(connection, .goodbye, into: &effects)
+        default: breach = "\(message.name) out of place"
+        }
+        if let breach { violate(connection, breach, at: now, into: &effects) } else { settle(place, at: now, into: &effects) }
+    }
+
+    /// A call: to a procedure of some callee, or of the router itself.
+    private mutating func call(
+        _ request: WAMPID, _ options: ValueMap, _ procedure: String, _ arguments: WAMPArguments, by caller: Participant, in place: Int,
+        at now: Moment, into effects: inout [RouterEffect]
+    ) -> String? {
+        let isNew = begins(request, of: caller.connection)
+        if isNew, let breach = count(request, of: caller.connection) { return breach }
+        guard isNew, policy.hasMetaAPI, WAMPURI.isReserved(procedure) else {
+            return realms[place]?.dealer.call(
+                request, options, procedure, arguments, isNew: isNew, by: caller, at: now, into: &effects)
+        }
+        callMeta(request, options, procedure, arguments, by: caller, in: place, at: now, into: &effects)
+        return nil
+    }
+
+    /// Whether a CALL begins one; an id that was used before may bring more input of its call, and the dealer knows which.
+    ///
+    /// Source: WAMP, "Progressive Call Invocations".
+    private func begins(_ request: WAMPID, of connection: RouterConnection) -> Bool {
+        let last = visits[connection]?.session?.lastRequest ?? 0
+        return policy.quirks.acceptsAnyRequestID || request > last || request == 0 || last == .largestWAMPID && request == 1
+    }
+
+    /// A request that whoever runs the router does not allow.
+    mutating func forbid(
+        _ message: WAMPMessage, of connection: RouterConnection, reason: String, at now: Moment, into effects: inout [RouterEffect]
+    ) {
+        guard let session = visits[connection]?.session else { return receive(message, from: connection, at: now, into: &effects) }
+        let kind: WAMPRequestKind
+        let number: WAMPID
+        var isAnswered = true
+        switch message {
+        case .publish(let request, let options, _, _):
+            (kind, number, isAnswered) = (.publish, request, options["acknowledge"]?.bool == true)
+        case .subscribe(let request, _, _): (kind, number) = (.subscribe, request)
+        case .register(let request, _, _): (kind, number) = (.register, request)
+        case .call(let request, let options, _, _):
+            // Where any id will do, only the dealer knows which calls are under way.
+            let waits = realms[session.realm]?.dealer.members[session.participant.session]?.calls[request] != nil
+            guard !waits, begins(request, of: connection) else {
+                // More input for a call that is under way: it ends.
+                _ = realms[session.realm]?.dealer.cancel(
+                    request, ["mode": "killnowait"], by: session.participant, at: now, into: &effects)
+                return settle(session.realm, at: now, into: &effects)
+            }
+            (kind, number) = (.call, request)
+            // Its further parts may be allowed: then they are late, and no violation.
+            if options["progress"]?.bool == true { realms[session.realm]?.dealer.abandon(request, of: session.participant) }
+        default: return receive(message, from: connection, at: now, into: &effects)
+        }
+        if let breach = count(number, of: connection) { return violate(connection, breach, at: now, into: &effects) }
+        guard isAnswered else { return }
+        effects.append(.send(.error(kind, request: number, details: ValueMap(), uri: reason, .none), to: connection))
+    }
+
+    /// Takes note of a request; its id has to be the next one.
+    ///
+    /// Source: WAMP, "Identifiers".
+    ///
+    /// - Returns: How the protocol was broken, or nil.
+    private mutating func count(_ request: WAMPID, of connection: RouterConnection) -> String? {
+        guard !policy.quirks.acceptsAnyRequestID, let next = visits[connection]?.count(request) else { return nil }
+        return "the id of the request is \(request), and should be \(next)"
+    }
+}

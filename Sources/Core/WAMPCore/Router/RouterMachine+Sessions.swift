@@ -1,0 +1,47 @@
+import CodecCore
+import MachineCore
+
+/// What the meta API asks of sessions. Source: WAMP, "Session Meta API".
+extension RouterMachine {
+    /// The sessions of a realm, in the order of their ids; with roles, only those of one of them.
+    func sessions(in place: Int, ofRoles roles: Set<String>? = nil) -> [Participant] {
+        guard let realm = realms[place] else { return [] }
+        let participants = realm.sessions.values.compactMap { visits[$0]?.session?.participant }
+        return participants.filter { roles?.contains($0.authRole) ?? true }.sorted { $0.session < $1.session }
+    }
+
+    /// A session's details: `session`, `authid`, `authrole`, `authmethod`, `authprovider`, `transport`; nil if it is not in the realm.
+    func details(ofSession id: WAMPID, in place: Int? = nil) -> ValueMap? {
+        guard let connection = sessions[id], let visit = visits[connection], let session = visit.session else { return nil }
+        guard place == nil || session.realm == place else { return nil }
+        return [
+            "session": Value(id), "authid": .text(session.participant.authID), "authrole": .text(session.participant.authRole),
+            "authmethod": .text(session.principal.authMethod), "authprovider": .text(session.principal.authProvider),
+            "transport": .map(visit.transport),
+        ]
+    }
+
+    /// Remembers what a session wants to be published when it ends.
+    ///
+    /// - Returns: The URI and words of an error, or nil.
+    mutating func addTestament(_ testament: Publication, isDetached: Bool, of participant: Participant) -> (uri: String, words: String)? {
+        guard let session = visits[participant.connection]?.session, let realm = realms[session.realm] else { return nil }
+        if let objection = realm.broker.objection(to: testament) { return objection }
+        guard session.testaments.count < policy.maximumTestaments else { return (WAMPURI.Error.unavailable, "too many testaments") }
+        if isDetached {
+            visits[participant.connection]?.session?.testaments.detached.append(testament)
+        } else {
+            visits[participant.connection]?.session?.testaments.destroyed.append(testament)
+        }
+        return nil
+    }
+
+    /// Forgets the testaments of a scope.
+    mutating func flushTestaments(isDetached: Bool, of participant: Participant) {
+        if isDetached {
+            visits[participant.connection]?.session?.testaments.detached = []
+        } else {
+            visits[participant.connection]?.session?.testaments.destroyed = []
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import CodecCore
+
+extension WAMPSerialization {
+    /// The binary format; nil of JSON.
+    var binary: BinaryFormat? {
+        switch self {
+        case .json: nil
+        case .messagePack: .messagePack
+        case .cbor: .cbor
+        }
+    }
+}
+
+extension ByteReader {
+    /// Takes the next value; in JSON, texts that stand for bytes become bytes.
+    mutating func wampValue(_ serialization: WAMPSerialization, levels: Int) throws(CodecError) -> Value {
+        if let format = serialization.binary { return try value(format, levels: levels) }
+        let value = try jsonValue(levels: levels)
+        return value.hasBytesAsText ? value.withBytesRestored : value
+    }
+
+    /// Goes past the next value if all of it is well-formed.
+    mutating func checkWAMP(_ serialization: WAMPSerialization, levels: Int) throws(CodecError) {
+        if let format = serialization.binary { return try checkValue(format, levels: levels) }
+        try checkJSON(levels: levels)
+    }
+
+    /// Enters the list or dictionary that is next.
+    mutating func wampItems(_ serialization: WAMPSerialization) throws(CodecError) -> ItemReader {
+        let start = position
+        guard let format = serialization.binary else {
+            skipSpace()
+            let isList = peek() == UInt8(ascii: "[")
+            guard isList || peek() == UInt8(ascii: "{") else { throw CodecError(left == 0 ? .truncated : .malformed, at: position) }
+            move(to: position + 1)
+            return ItemReader(shape: .json(close: UInt8(ascii: isList ? "]" : "}")))
+        }
+        switch try head(format) {
+        case .array(let count): return ItemReader(shape: .counted(count, isMap: false, format))
+        case .map(let count): return ItemReader(shape: .counted(count, isMap: true, format))
+        case .openArray: return ItemReader(shape: .open(isMap: false, format))
+        case .openMap: return ItemReader(shape: .open(isMap: true, format))
+        default: throw CodecError(.malformed, at: start)
+        }
+    }
+}
+
+/// Goes from one item of a list to the next, or from one value of a dictionary to the next, past its key.
+struct ItemReader {
+    enum Shape {
+        case counted(Int, isMap: Bool, BinaryFormat)
+        case open(isMap: Bool, BinaryFormat)
+        case json(close: UInt8)
+    }
+
+    var shape: Shape
+    private var isFirst = true
+
+    init(shape: Shape) { self.shape = shape }
+
+    /// Whether another item follows; then the reader stands before it.
+    mutating func next(_ reader: inout ByteReader) throws(CodecError) -> Bool {
+        switch shape {
+        case .counted(let left, let isMap, let format):
+            guard left > 0 else { return false }
+            shape = .counted(left - 1, isMap: isMap, format)
+            if isMap { try reader.checkValue(format, levels: .max) }
+        case .open(let isMap, let format):
+            if reader.atStop {
+                shape = .counted(0, isMap: isMap, format)
+                return false
+            }
+            if isMap { try reader.checkValue(format, levels: .max) }
+        case .json(let close):
+            if reader.skipSpace(to: close) {
+                shape = .counted(0, isMap: false, .cbor)
+                return false
+            }
+            if !isFirst, !reader.skipSpace(to: UInt8(ascii: ",")) { throw reader.unexpected }
+            isFirst = false
+            guard close == UInt8(ascii: "}") else { return true }
+            try reader.checkJSON(levels: 0)
+            guard reader.skipSpace(to: UInt8(ascii: ":")) else { throw reader.unexpected }
+        }
+        return true
+    }
+}
+
+extension ByteReader {
+    fileprivate var unexpected: CodecError { CodecError(left == 0 ? .truncated : .malformed, at: position) }
+}

@@ -1,0 +1,96 @@
+public import CodecCore
+
+extension WAMPArguments {
+    /// Arguments that are written already, such as values of Swift that were encoded straight to bytes.
+    ///
+    /// - Parameters:
+    ///   - list: The bytes of a list, as a whole; empty: no list.
+    ///   - keywords: The bytes of a dictionary, as a whole; empty: none.
+    ///   - serialization: What they are written in.
+    ///   - limits: How deep and how long they may be.
+    /// - Throws: A `CodecError` if they are not well-formed, are no list and no dictionary, or beyond the limits.
+    public init(
+        list: [UInt8], keywords: [UInt8] = [], as serialization: WAMPSerialization, limits: CodecLimits = .standard
+    ) throws(CodecError) {
+        // One element more around them, so that the same rules hold as for what comes from a peer.
+        var whole = ByteWriter(capacity: list.count + keywords.count + 16)
+        let head: [UInt8] =
+            switch serialization {
+            case .json: Array("[".utf8)
+            case .messagePack: [keywords.isEmpty ? 0x91 : 0x92]
+            case .cbor: [keywords.isEmpty ? 0x81 : 0x82]
+            }
+        let empty: [UInt8] =
+            switch serialization {
+            case .json: Array("[]".utf8)
+            case .messagePack: [0x90]
+            case .cbor: [0x80]
+            }
+        whole.append(all: head)
+        whole.append(all: list.isEmpty ? empty : list)
+        if serialization == .json, !keywords.isEmpty { whole.append(UInt8(ascii: ",")) }
+        whole.append(all: keywords)
+        if serialization == .json { whole.append(UInt8(ascii: "]")) }
+        do throws(WAMPFormatError) {
+            var reader = unsafe try ElementReader(whole.bytes, serialization, limits, isMessage: false)
+            self = try reader.arguments()
+            try reader.finish()
+        } catch {
+            guard case .undecodable(let error) = error.reason else { throw CodecError(.malformed, at: 0) }
+            throw error
+        }
+    }
+
+    /// What the bytes are written in, if they are still as the peer sent them; else nil.
+    public var rawSerialization: WAMPSerialization? {
+        if case .raw(let raw) = storage { raw.serialization } else { nil }
+    }
+
+    /// Lends the bytes of the list as the peer sent it, for decoding them straight into a type; nil if there are no bytes.
+    public func withRawList<Result>(_ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
+        guard case .raw(let raw) = storage else { return nil }
+        return try unsafe raw.bytes.withUnsafeBytes {
+            try body(unsafe UnsafeRawBufferPointer(rebasing: $0[..<Int(raw.listEnd)]).bytes, raw.serialization)
+        }
+    }
+
+    /// Lends the bytes of the dictionary as the peer sent it; nil if there are none.
+    public func withRawKeywords<Result>(_ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
+        guard case .raw(let raw) = storage, raw.hasKeywords else { return nil }
+        return try unsafe raw.bytes.withUnsafeBytes {
+            try body(unsafe UnsafeRawBufferPointer(rebasing: $0[Int(raw.keywordsStart)...]).bytes, raw.serialization)
+        }
+    }
+
+    /// Lends the bytes of the value at a place of the list as the peer sent it; nil if there are no bytes, or no such place.
+    public func withRawValue<Result>(at place: Int, _ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
+        guard case .raw(let raw) = storage, let range = raw.range(ofValueAt: place) else { return nil }
+        return try unsafe raw.bytes.withUnsafeBytes {
+            try body(unsafe UnsafeRawBufferPointer(rebasing: $0[range]).bytes, raw.serialization)
+        }
+    }
+}
+
+extension RawArguments {
+    fileprivate func range(ofValueAt place: Int) -> Range<Int>? {
+        guard place >= 0 else { return nil }
+        let range = try? read(from: 0) { reader throws(CodecError) -> Range<Int>? in
+            var items = try reader.wampItems(serialization)
+            var left = place
+            while try items.next(&reader) {
+                if serialization == .json { reader.skipSpace() }
+                let start = reader.position
+                try reader.checkWAMP(serialization, levels: .max)
+                if left == 0 { return start..<reader.position }
+                left -= 1
+            }
+            return nil
+        }
+        return range ?? nil
+    }
+}
+
+extension ByteWriter {
+    /// Appends all bytes of an array.
+    mutating func append(all bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe append($0) } }
+}

@@ -1,0 +1,88 @@
+import CodecCore
+
+// Whatever a value is, it is written: a message has its number by then, and a router passes on what another serialization could say.
+// What the serialization cannot say becomes what is nearest.
+extension ByteWriter {
+    mutating func wampValue(_ value: Value, _ serialization: WAMPSerialization) throws(CodecError) {
+        switch value {
+        case .array(let items): try wampList(items, serialization)
+        case .map(let map): try wampMap(map, serialization)
+        default:
+            if let format = serialization.binary { return try binaryScalar(value, format, serialization) }
+            try jsonScalar(value)
+        }
+    }
+
+    mutating func wampList(_ list: [Value], _ serialization: WAMPSerialization) throws(CodecError) {
+        if let format = serialization.binary {
+            try array(list.count, format)
+            for item in list { try wampValue(item, serialization) }
+            return
+        }
+        append(UInt8(ascii: "["))
+        for (place, item) in list.enumerated() {
+            if place > 0 { append(UInt8(ascii: ",")) }
+            try wampValue(item, serialization)
+        }
+        append(UInt8(ascii: "]"))
+    }
+
+    mutating func wampMap(_ map: ValueMap, _ serialization: WAMPSerialization) throws(CodecError) {
+        if let format = serialization.binary {
+            try self.map(map.count, format)
+            for entry in map {
+                try wampValue(entry.key, serialization)
+                try wampValue(entry.value, serialization)
+            }
+            return
+        }
+        append(UInt8(ascii: "{"))
+        for (place, entry) in map.enumerated() {
+            if place > 0 { append(UInt8(ascii: ",")) }
+            // Keys of JSON are texts.
+            if case .text(let key) = entry.key { jsonText(key) } else { jsonText(entry.key.description) }
+            append(UInt8(ascii: ":"))
+            try wampValue(entry.value, serialization)
+        }
+        append(UInt8(ascii: "}"))
+    }
+
+    /// MessagePack has no tags, CBOR no extensions.
+    private mutating func binaryScalar(_ value: Value, _ format: BinaryFormat, _ serialization: WAMPSerialization) throws(CodecError) {
+        switch value {
+        case .tagged(_, let inner) where serialization == .messagePack: try wampValue(inner, serialization)
+        case .tagged(let tag, let inner):
+            try self.tag(tag, format)
+            try wampValue(inner, serialization)
+        case .extension(_, let bytes) where serialization == .cbor: try self.value(.bytes(bytes), format)
+        default: try self.value(value, format)
+        }
+    }
+
+    private mutating func jsonScalar(_ value: Value) throws(CodecError) {
+        switch value {
+        case .bool(let value): plain(value ? "true" : "false")
+        case .integer(let number):
+            if number < 0 { append(UInt8(ascii: "-")) }
+            digits(number.magnitude)
+        case .unsigned(let number): digits(number)
+        // JSON has no infinity and no NaN: null, as JavaScript does.
+        case .float(let number): plain(number.isFinite ? number.description : "null")
+        case .text(let text): jsonText(text)
+        case .bytes(let bytes), .extension(_, let bytes): jsonBytes(bytes)
+        case .timestamp(let time): jsonText(time.description)
+        case .tagged(_, let inner): try wampValue(inner, .json)
+        case .null, .array, .map: plain("null")
+        }
+    }
+
+    /// Appends bytes as a text: WAMP, "Binary conversion of JSON strings".
+    private mutating func jsonBytes(_ bytes: [UInt8]) {
+        plain("\"\\u0000")
+        var digits: [UInt8] = []
+        digits.reserveCapacity((bytes.count + 2) / 3 * 4)
+        Base64.append(bytes, to: &digits)
+        append(all: digits)
+        append(UInt8(ascii: "\""))
+    }
+}

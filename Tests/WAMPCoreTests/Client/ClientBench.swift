@@ -1,0 +1,157 @@
+import CodecCore
+import MachineCore
+import Testing
+
+@testable public import WAMPCore
+
+/// A client on a table: its inputs by hand, and what came of them.
+struct ClientBench {
+    var machine: ClientMachine
+    var now = Moment.start
+    private var effects: [ClientEffect] = []
+
+    static let everything: ValueMap = [
+        "roles": [
+            "broker": ["features": ["pattern_based_subscription": true, "event_history": true]],
+            "dealer": [
+                "features": [
+                    "call_canceling": true, "call_timeout": true, "progressive_call_results": true, "progressive_call_invocations": true,
+                    "pattern_based_registration": true, "shared_registration": true,
+                ]
+            ],
+        ]
+    ]
+    /// A router that announces no feature.
+    static let nothing: ValueMap = ["roles": ["broker": [:], "dealer": [:]]]
+
+    init(policy: ClientPolicy = ClientPolicy(realm: "realm1"), seed: UInt64 = 1) { machine = ClientMachine(policy: policy, seed: seed) }
+
+    /// A client that has joined; what happened until then is not looked at.
+    static func joined(_ details: ValueMap = everything, policy: ClientPolicy = ClientPolicy(realm: "realm1")) -> ClientBench {
+        var bench = ClientBench(policy: policy)
+        bench.join(details)
+        _ = bench.look()
+        return bench
+    }
+
+    mutating func handle(_ inputs: ClientInput...) { for input in inputs { machine.handle(input, at: now, into: &effects) } }
+
+    mutating func receive(_ messages: WAMPMessage...) { for message in messages { handle(.received(message)) } }
+
+    mutating func join(_ details: ValueMap = everything) {
+        handle(.open)
+        receive(.welcome(session: 9, details: details))
+    }
+
+    /// The connection is lost, and made again.
+    mutating func rejoin(_ details: ValueMap = everything) {
+        handle(.lost)
+        join(details)
+    }
+
+    /// Lets time pass, and everything happen that is due by then.
+    mutating func pass(_ duration: Duration) {
+        let end = now + duration
+        while let next = machine.deadline, next <= end {
+            now = max(now, next)
+            machine.wake(at: now, into: &effects)
+        }
+        now = end
+    }
+
+    /// All effects since the last look.
+    mutating func look() -> [ClientEffect] {
+        defer { effects = [] }
+        return effects
+    }
+
+    /// The messages sent since the last look; everything else is left out, and forgotten.
+    mutating func sent() -> [WAMPMessage] { look().compactMap { if case .send(let message) = $0 { message } else { nil } } }
+
+    /// The news since the last look; everything else is left out, and forgotten.
+    mutating func news() -> [ClientNews] { look().compactMap { if case .news(let news) = $0 { news } else { nil } } }
+}
+
+extension ClientHandle: ExpressibleByIntegerLiteral {
+    /// A handle by its number.
+    public init(integerLiteral value: UInt64) { self.init(value) }
+}
+
+extension ClientEffect {
+    /// A call that was sent.
+    static func call(
+        _ id: WAMPID, _ options: ValueMap = [:], _ procedure: String = "com.add", _ arguments: WAMPArguments = .none
+    ) -> ClientEffect {
+        .send(.call(request: id, options: options, procedure: procedure, arguments))
+    }
+    static func cancel(_ id: WAMPID, _ mode: String = "killnowait") -> ClientEffect {
+        .send(.cancel(request: id, options: ["mode": .text(mode)]))
+    }
+    static func subscribe(_ id: WAMPID, _ topic: String = "com.chat", _ options: ValueMap = [:]) -> ClientEffect {
+        .send(.subscribe(request: id, options: options, topic: topic))
+    }
+    static func unsubscribe(_ id: WAMPID, _ subscription: WAMPID) -> ClientEffect {
+        .send(.unsubscribe(request: id, subscription: subscription))
+    }
+    static func register(_ id: WAMPID, _ procedure: String = "com.add", _ options: ValueMap = [:]) -> ClientEffect {
+        .send(.register(request: id, options: options, procedure: procedure))
+    }
+    static func unregister(_ id: WAMPID, _ registration: WAMPID) -> ClientEffect {
+        .send(.unregister(request: id, registration: registration))
+    }
+    static func failed(_ handle: ClientHandle, _ failure: ClientFailure) -> ClientEffect { .news(.failed(handle, failure)) }
+    static func result(
+        _ handle: ClientHandle, _ arguments: WAMPArguments = .none, details: ValueMap = [:], isFinal: Bool = true
+    ) -> ClientEffect {
+        .news(.result(handle, details: details, arguments, isFinal: isFinal))
+    }
+    static func event(_ listeners: [ClientHandle], _ subscription: WAMPID, _ publication: WAMPID, _ details: ValueMap = [:]) -> ClientEffect
+    {
+        .news(.event(listeners, subscription: subscription, publication: publication, details: details, .none))
+    }
+    static func subscribed(_ handle: ClientHandle, _ subscription: WAMPID) -> ClientEffect {
+        .news(.subscribed(handle, subscription: subscription))
+    }
+    static func registered(_ handle: ClientHandle, _ registration: WAMPID) -> ClientEffect {
+        .news(.registered(handle, registration: registration))
+    }
+    static func gap(_ listeners: [ClientHandle], _ gap: ClientGap) -> ClientEffect { .news(.gap(listeners, gap)) }
+    static func violation(_ description: String) -> [ClientEffect] {
+        [
+            .send(.abort(details: ["message": .text(description)], reason: "wamp.error.protocol_violation", .none)),
+            .news(.parted), .drop(.violation(description)),
+        ]
+    }
+}
+
+extension ClientInput {
+    static var open: ClientInput { .opened(authExtra: [:]) }
+    static func call(_ handle: ClientHandle, _ options: CallOptions = CallOptions()) -> ClientInput {
+        .call(handle, procedure: "com.add", .none, options)
+    }
+    static func listen(
+        _ handle: ClientHandle, _ topic: String = "com.chat", _ options: SubscribeOptions = SubscribeOptions()
+    ) -> ClientInput {
+        .subscribe(handle, TopicKey(topic), options, patience: .seconds(10))
+    }
+    static func offer(
+        _ handle: ClientHandle, _ procedure: String = "com.add", _ options: RegisterOptions = RegisterOptions()
+    ) -> ClientInput {
+        .register(handle, procedure: procedure, options, patience: .seconds(10))
+    }
+}
+
+extension WAMPMessage {
+    static func aRefusal(_ kind: WAMPRequestKind, _ request: WAMPID, _ uri: String) -> WAMPMessage {
+        .error(kind, request: request, details: [:], uri: uri, .none)
+    }
+    static func anEvent(_ subscription: WAMPID, _ publication: WAMPID, _ details: ValueMap = [:]) -> WAMPMessage {
+        .event(subscription: subscription, publication: publication, details: details, .none)
+    }
+    static func aResult(_ request: WAMPID, _ arguments: WAMPArguments = .none, _ details: ValueMap = [:]) -> WAMPMessage {
+        .result(request: request, details: details, arguments)
+    }
+    static func anInvocation(_ request: WAMPID, _ registration: WAMPID, _ details: ValueMap = [:]) -> WAMPMessage {
+        .invocation(request: request, registration: registration, details: details, .none)
+    }
+}

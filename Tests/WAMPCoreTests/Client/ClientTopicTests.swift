@@ -1,0 +1,288 @@
+import CodecCore
+import MachineCore
+import Testing
+
+@testable import WAMPCore
+
+@Suite struct ClientTopicTests {
+    /// A client with listeners of `com.chat`, subscribed as 5.
+    private func listening(_ listeners: ClientHandle..., options: SubscribeOptions = SubscribeOptions()) -> ClientBench {
+        var bench = ClientBench.joined()
+        for listener in listeners { bench.handle(.listen(listener, "com.chat", options)) }
+        bench.receive(.subscribed(request: 1, subscription: 5))
+        _ = bench.look()
+        return bench
+    }
+
+    // MARK: Sharing
+
+    @Test func `listeners of one topic share one SUBSCRIBE, and each gets the events`() {
+        var bench = ClientBench.joined()
+        bench.handle(.listen(1), .listen(2))
+        #expect(bench.look() == [.subscribe(1)])
+        bench.receive(.subscribed(request: 1, subscription: 5))
+        #expect(bench.look() == [.subscribed(1, 5), .subscribed(2, 5)])
+        bench.handle(.listen(3))
+        #expect(bench.look() == [.subscribed(3, 5)])
+        bench.receive(.anEvent(5, 100, ["publisher": 1]))
+        #expect(bench.look() == [.event([1, 2, 3], 5, 100, ["publisher": 1])])
+    }
+
+    @Test func `one listener's end does not end another; the last one unsubscribes`() {
+        var bench = listening(1, 2)
+        bench.handle(.unsubscribe(1))
+        bench.receive(.anEvent(5, 100))
+        #expect(bench.look() == [.event([2], 5, 100)])
+        bench.handle(.unsubscribe(2), .unsubscribe(2))
+        #expect(bench.look() == [.unsubscribe(2, 5)])
+        bench.receive(.anEvent(5, 101), .unsubscribed(request: 2, details: [:]), .anEvent(5, 102))
+        #expect(bench.look() == [], "an event that was under way is told to nobody")
+        #expect(bench.machine.topics.isEmpty)
+    }
+
+    @Test func `the same URI compared in another way is another subscription`() {
+        var bench = ClientBench.joined()
+        for match in WAMPMatch.allCases {
+            bench.handle(
+                .subscribe(
+                    ClientHandle(UInt64(match.rawValue.count)), TopicKey("com.chat", match: match), SubscribeOptions(), patience: nil))
+        }
+        #expect(
+            bench.look() == [
+                .subscribe(1), .subscribe(2, "com.chat", ["match": "prefix"]), .subscribe(3, "com.chat", ["match": "wildcard"]),
+            ])
+    }
+
+    @Test func `SUBSCRIBE and UNSUBSCRIBE of a topic are never under way together`() {
+        var bench = ClientBench.joined()
+        bench.handle(.listen(1), .unsubscribe(1), .listen(2), .unsubscribe(2))
+        #expect(bench.look() == [.subscribe(1)])
+        bench.receive(.subscribed(request: 1, subscription: 5))
+        #expect(bench.look() == [.unsubscribe(2, 5)])
+        bench.handle(.listen(3))
+        #expect(bench.look() == [])
+        bench.receive(.unsubscribed(request: 2, details: [:]))
+        #expect(bench.look() == [.subscribe(3)])
+        bench.receive(.subscribed(request: 3, subscription: 6))
+        #expect(bench.look() == [.subscribed(3, 6)])
+    }
+
+    @Test func `an UNSUBSCRIBE that is refused has done its work`() {
+        var bench = listening(1)
+        bench.handle(.unsubscribe(1), .listen(2))
+        bench.receive(.aRefusal(.unsubscribe, 2, "wamp.error.no_such_subscription"))
+        #expect(bench.look() == [.unsubscribe(2, 5), .subscribe(3)])
+    }
+
+    @Test func `a SUBSCRIBE that is refused ends those who waited for it`() {
+        var bench = ClientBench.joined()
+        bench.handle(.listen(1), .listen(2))
+        _ = bench.look()
+        bench.receive(.aRefusal(.subscribe, 1, "wamp.error.not_authorized"))
+        let failure = ClientFailure.refused(uri: "wamp.error.not_authorized", arguments: .none)
+        #expect(bench.look() == [.failed(1, failure), .failed(2, failure)])
+        #expect(bench.machine.topics.isEmpty)
+    }
+
+    @Test func `a router that gives one subscription to two topics breaks the protocol`() {
+        var bench = listening(1)
+        bench.handle(.listen(2, "com.other"))
+        _ = bench.look()
+        bench.receive(.subscribed(request: 2, subscription: 5))
+        #expect(bench.look().contains(.drop(.violation("SUBSCRIBED gives one subscription to two topics"))))
+    }
+
+    @Test func `patterns are not sent to a router that announces features, but not this one`() {
+        var bench = ClientBench.joined(["roles": ["broker": ["features": ["event_history": true]]]])
+        bench.handle(.subscribe(1, TopicKey("com.", match: .prefix), SubscribeOptions(), patience: nil), .listen(2))
+        #expect(bench.look() == [.failed(1, .unsupported("pattern_based_subscription")), .subscribe(1)])
+        var silent = ClientBench.joined(ClientBench.nothing)
+        silent.handle(.subscribe(1, TopicKey("com..x", match: .wildcard), SubscribeOptions(), patience: nil))
+        #expect(silent.look() == [.subscribe(1, "com..x", ["match": "wildcard"])])
+    }
+
+    // MARK: Time
+
+    @Test func `a listener waits for the session, and then for the answer, but not for ever`() {
+        var bench = ClientBench()
+        bench.handle(.listen(1), .subscribe(2, TopicKey("a.b"), SubscribeOptions(), patience: nil))
+        bench.pass(.seconds(10))
+        #expect(bench.look() == [.failed(2, .notJoined), .failed(1, .timedOut(wasSent: false))])
+        bench.handle(.listen(3))
+        bench.join()
+        _ = bench.look()
+        bench.pass(.seconds(10))
+        #expect(bench.look() == [.failed(3, .timedOut(wasSent: true))])
+        bench.receive(.subscribed(request: 1, subscription: 5))
+        #expect(bench.look() == [.unsubscribe(2, 5)], "what comes too late is given back")
+    }
+
+    @Test func `a router that does not subscribe those again who listened before is left for another connection`() {
+        var bench = listening(1)
+        bench.rejoin()
+        bench.handle(.listen(2))
+        _ = bench.look()
+        bench.pass(.seconds(10))
+        let effects = bench.look()
+        #expect(effects.contains(.drop(.violation("SUBSCRIBE was not answered in time"))))
+        #expect(!effects.contains(.failed(1, .connectionLost(wasSent: true))), "who listened goes on waiting")
+    }
+
+    // MARK: Loss
+
+    @Test func `after a reconnect all topics are subscribed again in their order, with all options, and the gap is told`() {
+        var bench = ClientBench.joined()
+        bench.handle(
+            .subscribe(1, TopicKey("com.", match: .prefix), SubscribeOptions(wantsRetained: true, other: ["x": 1]), patience: nil),
+            .listen(2, "com.b"), .listen(3, "com.a"))
+        for request in 1...3 { bench.receive(.subscribed(request: WAMPID(request), subscription: WAMPID(request) + 10)) }
+        _ = bench.look()
+        bench.rejoin()
+        #expect(
+            bench.sent().suffix(3) == [
+                .subscribe(request: 1, options: ["x": 1, "match": "prefix", "get_retained": true], topic: "com."),
+                .subscribe(request: 2, options: [:], topic: "com.b"), .subscribe(request: 3, options: [:], topic: "com.a"),
+            ])
+        bench.handle(.listen(4, "com.b"))
+        bench.receive(.subscribed(request: 2, subscription: 5))
+        #expect(bench.look() == [.subscribed(2, 5), .subscribed(4, 5), .gap([2], .reconnected)], "a newcomer has missed nothing")
+        bench.receive(.anEvent(12, 1), .anEvent(5, 2))
+        #expect(bench.look() == [.event([2, 4], 5, 2)], "ids of the old session mean nothing")
+    }
+
+    @Test func `a listener whose SUBSCRIBE was lost waits on while it has patience`() {
+        var bench = ClientBench.joined()
+        bench.handle(.listen(1), .subscribe(2, TopicKey("com.chat"), SubscribeOptions(), patience: nil))
+        _ = bench.look()
+        bench.pass(.seconds(9))
+        bench.handle(.lost)
+        #expect(bench.look() == [.news(.parted), .failed(2, .connectionLost(wasSent: true))])
+        bench.pass(.seconds(1))
+        #expect(bench.look() == [.failed(1, .timedOut(wasSent: false))])
+    }
+
+    @Test func `topics without listeners are not subscribed again`() {
+        var bench = listening(1)
+        bench.handle(.unsubscribe(1), .lost, .listen(2, "com.b"), .unsubscribe(2))
+        #expect(bench.machine.topics.isEmpty)
+        _ = bench.look()
+        bench.join()
+        #expect(bench.sent().count == 1)
+    }
+
+    @Test func `who listened before and is refused for now is tried again, and not for ever`() {
+        var bench = listening(1)
+        bench.rejoin()
+        _ = bench.look()
+        var tries: UInt64 = 1
+        while tries < 20 {
+            bench.receive(.aRefusal(.subscribe, tries, "wamp.error.unavailable"))
+            bench.pass(.seconds(5))
+            guard bench.look() == [.subscribe(tries + 1)] else { break }
+            tries += 1
+        }
+        #expect(tries == 9)
+        #expect(bench.machine.topics.isEmpty)
+    }
+
+    @Test func `a SUBSCRIBE that is refused for now asks for the retained event the next time, too`() {
+        var bench = listening(1, options: SubscribeOptions(wantsRetained: true))
+        bench.rejoin()
+        _ = bench.look()
+        bench.receive(.aRefusal(.subscribe, 1, "wamp.error.unavailable"))
+        bench.pass(.milliseconds(100))
+        #expect(bench.look() == [.subscribe(2, "com.chat", ["get_retained": true])])
+    }
+
+    @Test func `a router that leaves only a newcomer's SUBSCRIBE without an answer is not left for that`() {
+        var bench = listening(1)
+        bench.rejoin()
+        bench.handle(.listen(2), .unsubscribe(1))
+        _ = bench.look()
+        bench.pass(.seconds(10))
+        #expect(bench.look() == [.failed(2, .timedOut(wasSent: true))])
+    }
+
+    // MARK: Revocation
+
+    @Test func `a subscription that the router takes away is asked for again after a pause, and the gap is told`() {
+        var bench = listening(1)
+        bench.receive(.unsubscribed(request: 0, details: ["subscription": 5, "reason": "com.acme.moved"]), .anEvent(5, 1))
+        #expect(bench.look() == [])
+        bench.pass(.milliseconds(100))
+        #expect(bench.look() == [.subscribe(2)])
+        bench.receive(.subscribed(request: 2, subscription: 6))
+        #expect(bench.look() == [.subscribed(1, 6), .gap([1], .revoked(reason: "com.acme.moved"))])
+    }
+
+    @Test func `one that is taken away again and again is given up`() {
+        var bench = listening(1)
+        for turn in 0..<8 {
+            bench.receive(.unsubscribed(request: 0, details: ["subscription": 5]))
+            bench.pass(.seconds(5))
+            bench.receive(.subscribed(request: WAMPID(turn) + 2, subscription: 5))
+        }
+        _ = bench.look()
+        bench.receive(.unsubscribed(request: 0, details: ["subscription": 5, "reason": "not a URI"]))
+        #expect(bench.look() == [.failed(1, .refused(uri: "wamp.error.no_such_subscription", arguments: .none))])
+    }
+
+    @Test func `one that has stood for a minute begins to count anew`() {
+        var bench = listening(1)
+        for turn in 0..<20 {
+            bench.pass(.seconds(60))
+            bench.receive(.unsubscribed(request: 0, details: ["subscription": 5]))
+            bench.pass(.milliseconds(100))
+            #expect(bench.sent().count == 1)
+            bench.receive(.subscribed(request: WAMPID(turn) + 2, subscription: 5))
+        }
+    }
+
+    @Test func `a revocation that says nothing, or of what is not there, is ignored`() {
+        var bench = listening(1)
+        bench.receive(
+            .unsubscribed(request: 0, details: [:]), .unsubscribed(request: 0, details: ["subscription": 6]),
+            .unsubscribed(request: 0, details: ["subscription": "5"]), .unsubscribed(request: 0, details: ["subscription": -5]))
+        bench.receive(.anEvent(5, 1))
+        #expect(bench.look() == [.event([1], 5, 1)])
+    }
+
+    // MARK: The retained event
+
+    @Test func `a later listener that wants the retained event gets it, and nobody else a second time`() {
+        var bench = listening(1)
+        bench.handle(.listen(2, "com.chat", SubscribeOptions(wantsRetained: true)))
+        #expect(bench.look() == [.subscribed(2, 5), .subscribe(2, "com.chat", ["get_retained": true])])
+        bench.receive(.subscribed(request: 2, subscription: 5), .anEvent(5, 50, ["retained": true]), .anEvent(5, 51))
+        #expect(bench.look() == [.event([2], 5, 50, ["retained": true]), .event([1, 2], 5, 51)])
+    }
+
+    @Test func `a retained event that others have seen is still told to who asked for it`() {
+        var bench = listening(1, options: SubscribeOptions(historyAfterGap: 5))
+        bench.receive(.anEvent(5, 50))
+        bench.handle(.listen(2, "com.chat", SubscribeOptions(wantsRetained: true)))
+        bench.receive(.subscribed(request: 2, subscription: 5))
+        _ = bench.look()
+        bench.receive(.anEvent(5, 50, ["retained": true]))
+        #expect(bench.look() == [.event([2], 5, 50, ["retained": true])])
+    }
+
+    @Test func `every retained event of a pattern goes to who asked for them`() {
+        var bench = ClientBench.joined()
+        let key = TopicKey("com.", match: .prefix)
+        bench.handle(.subscribe(1, key, SubscribeOptions(), patience: nil))
+        bench.receive(.subscribed(request: 1, subscription: 5))
+        bench.handle(.subscribe(2, key, SubscribeOptions(wantsRetained: true), patience: nil))
+        bench.receive(.subscribed(request: 2, subscription: 5))
+        _ = bench.look()
+        bench.receive(.anEvent(5, 50, ["retained": true]), .anEvent(5, 51, ["retained": true]))
+        #expect(bench.look() == [.event([2], 5, 50, ["retained": true]), .event([2], 5, 51, ["retained": true])])
+    }
+
+    @Test func `a router that refuses the second SUBSCRIBE has only withheld the retained event`() {
+        var bench = listening(1)
+        bench.handle(.listen(2, "com.chat", SubscribeOptions(wantsRetained: true)))
+        bench.receive(.aRefusal(.subscribe, 2, "wamp.error.invalid_argument"), .anEvent(5, 1))
+        #expect(bench.look().last == .event([1, 2], 5, 1))
+    }
+}

@@ -1,0 +1,196 @@
+import CodecCore
+import MachineCore
+import Testing
+
+@testable import WAMPCore
+
+@Suite("Dealer: calls")
+struct DealerCallingTests {
+    let caller = Participant.peer(1)
+    let callee = Participant.peer(2)
+    let other = Participant.peer(3)
+
+    @Test("invocations count from 1 in each session")
+    func numbers() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        _ = try stage.offer("com.b", by: other)
+        #expect(["com.a", "com.b", "com.a"].flatMap { invoked(stage.call($0, by: caller)) } == [1, 1, 2])
+    }
+
+    @Test("quirk: invocations count through the realm")
+    func numbersByRealm() throws {
+        var stage = DealerStage { $0.quirks.numbersInvocationsByRealm = true }
+        _ = try stage.offer("com.a", by: callee)
+        _ = try stage.offer("com.b", by: other)
+        #expect(["com.a", "com.b", "com.a"].flatMap { invoked(stage.call($0, by: caller)) } == [1, 2, 3])
+        #expect(stage.yield(2, by: other) == [.send(.result(request: 2, details: [:], .none), to: caller.connection)])
+    }
+
+    @Test("an error of the callee reaches the caller with its URI and arguments")
+    func failure() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", by: caller)
+        let arguments = WAMPArguments(["why"], keywords: ["code": 5])
+        let effects = stage.fail(1, "com.error.busy", arguments, by: callee)
+        #expect(effects == [.send(.error(.call, request: 1, details: [:], uri: "com.error.busy", arguments), to: caller.connection)])
+        #expect(stage.dealer.waitingCalls == 0)
+    }
+
+    @Test("a second answer to an invocation is ignored, one to an invocation that never was breaks the protocol")
+    func strayAnswers() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", by: caller)
+        _ = stage.yield(1, by: callee)
+        #expect(stage.verdict { $0.yield(1, [:], .none, by: callee, at: $1, into: &$2) } == nil)
+        #expect(stage.verdict { $0.fail(1, uri: "com.error", .none, by: callee, into: &$2) } == nil)
+        #expect(
+            stage.verdict { $0.yield(2, [:], .none, by: callee, at: $1, into: &$2) } == "YIELD for an invocation #2 that there never was")
+        #expect(
+            stage.verdict { $0.yield(0, [:], .none, by: callee, at: $1, into: &$2) } == "YIELD for an invocation #0 that there never was")
+        #expect(
+            stage.verdict { $0.fail(1, uri: "com.error", .none, by: other, into: &$2) } == "ERROR for an invocation #1 that there never was"
+        )
+    }
+
+    @Test("one callee cannot answer for another")
+    func strangersAnswer() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        _ = try stage.offer("com.b", by: other)
+        _ = stage.call("com.a", by: caller)
+        _ = stage.call("com.b", by: caller)
+        #expect(stage.yield(1, by: other) == [.send(.result(request: 2, details: [:], .none), to: caller.connection)])
+        #expect(stage.dealer.waitingCalls == 1)
+    }
+
+    @Test("parts of a result reach a caller that asked for them, in order and before the end")
+    func progress() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        #expect(stage.call("com.a", ["receive_progress": true], by: caller).invocations == [["receive_progress": true]])
+        for number: Value in [1, 2] {
+            #expect(
+                stage.yield(1, ["progress": true], WAMPArguments([number]), by: callee) == [
+                    .send(.result(request: 1, details: ["progress": true], WAMPArguments([number])), to: caller.connection)
+                ])
+        }
+        #expect(stage.yield(1, by: callee) == [.send(.result(request: 1, details: [:], .none), to: caller.connection)])
+        #expect(stage.yield(1, ["progress": true], by: callee).isEmpty)
+    }
+
+    @Test("parts that the caller did not ask for are dropped, and the end still comes")
+    func unwantedProgress() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        #expect(stage.call("com.a", by: caller).invocations == [[:]])
+        #expect(stage.yield(1, ["progress": true], by: callee).isEmpty)
+        #expect(stage.yield(1, by: callee).types == [50])
+    }
+
+    @Test("a callee that cannot be interrupted is not asked for parts")
+    func progressWithoutInterrupts() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: .peer(2, []))
+        #expect(stage.call("com.a", ["receive_progress": true], by: caller).invocations == [[:]])
+    }
+
+    @Test("a caller is told to the callee if it or the callee wishes, and the router does not mind")
+    func disclosure() throws {
+        let told: ValueMap = ["caller": Value(caller.session), "caller_authid": "user1", "caller_authrole": "role"]
+        let cases: [(router: Bool?, callee: Bool, caller: Bool?, expected: ValueMap?)] = [
+            (nil, false, nil, [:]), (nil, false, true, told), (nil, false, false, [:]), (nil, true, nil, told), (nil, true, false, [:]),
+            (true, false, nil, told), (true, false, false, told), (false, false, nil, [:]), (false, false, true, nil),
+        ]
+        for (router, wantsCaller, wish, expected) in cases {
+            var stage = DealerStage { $0.discloses = router }
+            _ = try stage.offer("com.a", ["disclose_caller": .bool(wantsCaller)], by: callee)
+            let effects = stage.call("com.a", wish.map { ["disclose_me": .bool($0)] } ?? [:], by: caller)
+            #expect(
+                effects.invocations == (expected.map { [$0] } ?? []),
+                "\(String(describing: router)) \(wantsCaller) \(String(describing: wish))")
+            if expected == nil { #expect(effects.errors == [WAMPURI.Error.discloseMeDisallowed]) }
+        }
+    }
+
+    @Test("where the router tells no callers, nobody can register to know them")
+    func disclosureOfCallee() {
+        var stage = DealerStage { $0.discloses = false }
+        #expect(stage.register("com.a", ["disclose_caller": true], by: callee).errors == [WAMPURI.Error.optionNotAllowed])
+    }
+
+    @Test("a URI that breaks the rules is an error, and by quirk an unknown procedure", arguments: ["", "com..a", "com.#", "a b"])
+    func invalidURI(uri: String) {
+        var stage = DealerStage()
+        #expect(stage.call(uri, by: caller).errors == [WAMPURI.Error.invalidURI])
+        var lax = DealerStage { $0.quirks.callsInvalidURIsUnknown = true }
+        #expect(lax.call(uri, by: caller).errors == [WAMPURI.Error.noSuchProcedure])
+    }
+
+    @Test("names of the protocol's own never reach a callee, whatever pattern it offers")
+    func reserved() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("", ["match": "prefix"], by: callee)
+        _ = try stage.offer("..", ["match": "wildcard"], by: callee)
+        #expect(stage.call("wamp.session.count", by: caller).errors == [WAMPURI.Error.noSuchProcedure])
+        #expect(stage.call("wampum", by: caller).receivers == [callee.connection])
+    }
+
+    @Test("so many calls of a session wait at most")
+    func bound() throws {
+        var stage = DealerStage { $0.maximumCalls = 2 }
+        _ = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", by: caller)
+        _ = stage.call("com.a", by: caller)
+        #expect(stage.call("com.a", by: caller).errors == [WAMPURI.Error.unavailable])
+        #expect(stage.call("com.a", by: other).types == [68])
+        _ = stage.yield(1, by: callee)
+        #expect(stage.call("com.a", by: caller).types == [68])
+    }
+
+    @Test("when a callee leaves, its callers are told, and their calls are over")
+    func calleeLeaves() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", by: caller)
+        _ = stage.call("com.a", by: other)
+        _ = stage.call("com.a", by: callee)
+        let effects = stage.leave(callee)
+        #expect(effects.errors == [WAMPURI.Error.canceled, WAMPURI.Error.canceled])
+        #expect(effects.receivers == [caller.connection, other.connection])
+        #expect(stage.dealer.waitingCalls == 0)
+        #expect(stage.call("com.a", by: caller).errors == [WAMPURI.Error.noSuchProcedure])
+    }
+
+    @Test("when a caller leaves, callees that can be are told to stop, and what they still say goes nowhere")
+    func callerLeaves() throws {
+        var stage = DealerStage()
+        let deaf = Participant.peer(3, [])
+        _ = try stage.offer("com.a", by: callee)
+        _ = try stage.offer("com.b", by: deaf)
+        _ = stage.call("com.a", by: caller)
+        _ = stage.call("com.b", by: caller)
+        let options: ValueMap = ["mode": "killnowait", "reason": .text(WAMPURI.Error.canceled)]
+        #expect(stage.leave(caller) == [.send(.interrupt(request: 1, options: options), to: callee.connection)])
+        #expect(stage.yield(1, by: callee).isEmpty)
+        #expect(stage.yield(1, by: deaf).isEmpty)
+        _ = stage.leave(callee)
+        _ = stage.leave(deaf)
+        #expect(stage.dealer.isEmpty)
+    }
+
+    @Test("what has been unregistered still answers the calls that it had")
+    func unregisteredWhileCalled() throws {
+        var stage = DealerStage()
+        let registration = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", by: caller)
+        _ = stage.ask { $0.unregister(2, registration: registration, by: callee, into: &$2) }
+        #expect(stage.yield(1, by: callee).types == [50])
+    }
+
+    private func invoked(_ effects: [RouterEffect]) -> [WAMPID] {
+        effects.compactMap { if case .send(.invocation(let request, _, _, _), _) = $0 { request } else { nil } }
+    }
+}

@@ -1,0 +1,188 @@
+import CodecCore
+import MachineCore
+import Testing
+
+@testable import WAMPCore
+
+@Suite("Dealer: cancelling, and timeouts")
+struct DealerCancellingTests {
+    let caller = Participant.peer(1)
+    let callee = Participant.peer(2)
+    let deaf = Participant.peer(3, [])
+
+    @Test("skip: the caller is told at once, the callee never, and its result goes nowhere")
+    func skip() throws {
+        var stage = try called()
+        #expect(stage.cancel(1, .skip, by: caller) == [canceled])
+        #expect(stage.yield(1, by: callee).isEmpty)
+        #expect(stage.dealer.waitingCalls == 0)
+    }
+
+    @Test("killnowait: the caller and the callee are told at once, and the result goes nowhere")
+    func killNoWait() throws {
+        var stage = try called()
+        #expect(stage.cancel(1, .killNoWait, by: caller) == [interrupt("killnowait"), canceled])
+        #expect(stage.fail(1, WAMPURI.Error.canceled, by: callee).isEmpty)
+    }
+
+    @Test("a CANCEL without a mode is killnowait")
+    func noMode() throws {
+        var stage = try called()
+        #expect(stage.cancel(1, nil, by: caller) == [interrupt("killnowait"), canceled])
+    }
+
+    @Test("kill: the callee is told, and the caller gets what it says, be it an error or the result")
+    func kill() throws {
+        var failed = try called()
+        #expect(failed.cancel(1, .kill, by: caller) == [interrupt("kill")])
+        #expect(failed.fail(1, "com.stopped", by: callee).errors == ["com.stopped"])
+        var finished = try called()
+        _ = finished.cancel(1, .kill, by: caller)
+        #expect(finished.yield(1, by: callee).types == [50])
+        #expect(finished.dealer.deadline == nil)
+    }
+
+    @Test("kill: a callee that says nothing is not waited for for ever")
+    func killWithoutAnswer() throws {
+        var stage = try called()
+        _ = stage.cancel(1, .kill, by: caller)
+        #expect(stage.pass(.seconds(4)).isEmpty)
+        #expect(
+            stage.pass(.seconds(1)) == [
+                .send(
+                    .error(
+                        .call, request: 1, details: [:], uri: WAMPURI.Error.canceled,
+                        WAMPArguments(["the callee did not answer the interrupt"])),
+                    to: caller.connection)
+            ])
+        #expect(stage.yield(1, by: callee).isEmpty)
+    }
+
+    @Test("who has asked to kill can still stop waiting, and the callee is interrupted once")
+    func killTwice() throws {
+        var stage = try called()
+        _ = stage.cancel(1, .kill, by: caller)
+        #expect(stage.cancel(1, .kill, by: caller).isEmpty)
+        #expect(stage.cancel(1, .killNoWait, by: caller) == [canceled])
+        #expect(stage.cancel(1, .killNoWait, by: caller).isEmpty)
+    }
+
+    @Test("a callee that cannot be interrupted is skipped, whatever the mode", arguments: CallOptions.CancelMode.allCases)
+    func deafCallee(mode: CallOptions.CancelMode) throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: deaf)
+        _ = stage.call("com.a", by: caller)
+        #expect(stage.cancel(1, mode, by: caller) == [canceled])
+    }
+
+    @Test("quirk: a skipped call is never answered")
+    func unansweredSkip() throws {
+        var stage = DealerStage { $0.quirks.leavesSkippedCallsUnanswered = true }
+        _ = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", by: caller)
+        #expect(stage.cancel(1, .skip, by: caller).isEmpty)
+        #expect(stage.yield(1, by: callee).isEmpty)
+        #expect(stage.dealer.waitingCalls == 0)
+    }
+
+    @Test("a CANCEL of what is over, was never, or is another's has no effect")
+    func strayCancel() throws {
+        var stage = try called()
+        #expect(stage.cancel(1, .killNoWait, by: callee).isEmpty)
+        #expect(stage.cancel(2, .killNoWait, by: caller).isEmpty)
+        _ = stage.yield(1, by: callee)
+        #expect(stage.cancel(1, .killNoWait, by: caller).isEmpty)
+    }
+
+    @Test("a call that takes longer than it may ends with a timeout, and the callee is interrupted")
+    func timeout() throws {
+        var stage = try called(["timeout": 1500])
+        #expect(stage.pass(.milliseconds(1499)).isEmpty)
+        let effects = stage.pass(.milliseconds(1))
+        #expect(effects.types == [69, 8])
+        #expect(effects.errors == [WAMPURI.Error.timeout])
+        #expect(stage.yield(1, by: callee).isEmpty)
+        #expect(stage.dealer.deadline == nil)
+    }
+
+    @Test("at the timeout a callee that cannot be interrupted is not")
+    func timeoutOfDeafCallee() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: deaf)
+        #expect(stage.call("com.a", ["timeout": 1000], by: caller).invocations == [[:]])
+        #expect(stage.pass(.seconds(1)).types == [8])
+    }
+
+    @Test("an answer in time takes the timeout back")
+    func inTime() throws {
+        var stage = try called(["timeout": 1500])
+        _ = stage.yield(1, by: callee)
+        #expect(stage.dealer.deadline == nil)
+        #expect(stage.pass(.seconds(2)).isEmpty)
+    }
+
+    @Test("with results in parts, the timeout counts from one to the next")
+    func timeoutBetweenParts() throws {
+        var stage = try called(["timeout": 1000, "receive_progress": true])
+        for _ in 0..<3 {
+            #expect(stage.pass(.milliseconds(900)).isEmpty)
+            #expect(stage.yield(1, ["progress": true], by: callee).types == [50])
+        }
+        #expect(stage.pass(.seconds(1)).errors == [WAMPURI.Error.timeout])
+    }
+
+    @Test("options of the wrong type break the protocol")
+    func wrongTypes() throws {
+        var stage = try called()
+        for options: ValueMap in [["timeout": "long"], ["timeout": 1.5], ["progress": 1], ["disclose_me": "no"], ["receive_progress": []]] {
+            #expect(stage.verdict { $0.call(2, options, "com.a", .none, isNew: true, by: caller, at: $1, into: &$2) } != nil)
+        }
+        #expect(stage.verdict { $0.cancel(1, ["mode": 1], by: caller, at: $1, into: &$2) } != nil)
+        #expect(stage.verdict { $0.yield(1, ["progress": 1], .none, by: callee, at: $1, into: &$2) } != nil)
+    }
+
+    @Test("a timeout of 0 is none, and a negative one is refused")
+    func oddTimeouts() throws {
+        let stage = try called(["timeout": 0])
+        #expect(stage.dealer.deadline == nil)
+        var refusing = try called()
+        #expect(refusing.call("com.a", ["timeout": -1], by: caller).errors == [WAMPURI.Error.invalidArgument])
+        #expect(try called(["timeout": .integer(.max)]).dealer.deadline != nil)
+    }
+
+    @Test("a callee that said so keeps the timeout itself; by quirk, every one")
+    func forwardedTimeout() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", ["forward_timeout": true], by: callee)
+        #expect(stage.call("com.a", ["timeout": 1000], by: caller).invocations == [["timeout": 1000]])
+        #expect(stage.dealer.deadline == nil)
+        var quirky = DealerStage { $0.quirks.onlyForwardsTimeouts = true }
+        _ = try quirky.offer("com.a", by: callee)
+        #expect(quirky.call("com.a", ["timeout": 1000], by: caller).invocations == [["timeout": 1000]])
+        #expect(quirky.dealer.deadline == nil)
+    }
+
+    @Test("kill ends the timeout: from then on the callee's patience counts")
+    func killBeforeTimeout() throws {
+        var stage = try called(["timeout": 1000])
+        _ = stage.cancel(1, .kill, by: caller)
+        #expect(stage.pass(.seconds(1)).isEmpty)
+        #expect(stage.pass(.seconds(4)).errors == [WAMPURI.Error.canceled])
+    }
+
+    private func called(_ options: ValueMap = [:]) throws -> DealerStage {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", options, by: caller)
+        return stage
+    }
+
+    private var canceled: RouterEffect {
+        let arguments = WAMPArguments(["cancelled by the caller"])
+        return .send(.error(.call, request: 1, details: [:], uri: WAMPURI.Error.canceled, arguments), to: caller.connection)
+    }
+
+    private func interrupt(_ mode: Value) -> RouterEffect {
+        .send(.interrupt(request: 1, options: ["mode": mode, "reason": .text(WAMPURI.Error.canceled)]), to: callee.connection)
+    }
+}

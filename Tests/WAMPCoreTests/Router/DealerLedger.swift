@@ -1,0 +1,80 @@
+import CodecCore
+import Testing
+
+@testable import WAMPCore
+
+/// What sessions know of their calls and invocations from what was sent to them: every breach of the dealer's promises is written down.
+struct DealerLedger: Hashable {
+    struct Invocation: Hashable {
+        let callee: WAMPID
+        let request: WAMPID
+    }
+
+    private(set) var breaches: [String] = []
+    /// The calls that wait, by caller.
+    private(set) var calls: [WAMPID: Set<WAMPID>] = [:]
+    /// The invocations that wait, by callee, and whether the callee has been told to stop.
+    private(set) var invocations: [Invocation: Bool] = [:]
+    private var numbers: [WAMPID: WAMPID] = [:]
+    private var living: [RouterConnection: WAMPID] = [:]
+
+    var isSettled: Bool { calls.values.allSatisfy(\.isEmpty) }
+
+    mutating func fault(_ words: String) { breaches.append(words) }
+
+    mutating func joined(_ session: Participant) { living[session.connection] = session.session }
+
+    mutating func left(_ session: Participant) {
+        living[session.connection] = nil
+        calls[session.session] = nil
+        invocations = invocations.filter { $0.key.callee != session.session }
+    }
+
+    mutating func called(_ request: WAMPID, by caller: Participant) { calls[caller.session, default: []].insert(request) }
+
+    mutating func answered(_ request: WAMPID, by callee: Participant) {
+        invocations[Invocation(callee: callee.session, request: request)] = nil
+    }
+
+    /// The invocations of a session that wait, in order.
+    func waiting(of callee: Participant) -> [WAMPID] { invocations.keys.filter { $0.callee == callee.session }.map(\.request).sorted() }
+
+    mutating func take(_ effects: [RouterEffect]) {
+        for case .send(let message, let connection) in effects {
+            guard let session = living[connection] else {
+                breaches.append("\(message) to a session that has left")
+                continue
+            }
+            take(message, for: session)
+        }
+    }
+
+    private mutating func take(_ message: WAMPMessage, for session: WAMPID) {
+        switch message {
+        case .result(let request, let details, _):
+            if calls[session]?.contains(request) != true { breaches.append("RESULT of \(request), which does not wait") }
+            if details["progress"]?.bool != true { calls[session]?.remove(request) }
+        case .error(.call, let request, _, _, _):
+            if calls[session]?.remove(request) == nil { breaches.append("ERROR of \(request), which does not wait") }
+        case .invocation(let request, _, _, _):
+            let key = Invocation(callee: session, request: request)
+            if request == numbers[session, default: 0] + 1 {
+                (numbers[session], invocations[key]) = (request, false)
+            } else if let isInterrupted = invocations[key] {
+                if isInterrupted { breaches.append("more input of \(request), which was interrupted") }
+            } else if request > numbers[session, default: 0] {
+                breaches.append("INVOCATION \(request) after \(numbers[session, default: 0])")
+            } else {
+                breaches.append("more input of \(request), which is answered")
+            }
+        case .interrupt(let request, _):
+            let key = Invocation(callee: session, request: request)
+            switch invocations[key] {
+            case nil: breaches.append("INTERRUPT of \(request), which is answered")
+            case true?: breaches.append("INTERRUPT of \(request) again")
+            case false?: invocations[key] = true
+            }
+        default: break
+        }
+    }
+}

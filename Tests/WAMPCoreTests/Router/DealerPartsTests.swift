@@ -1,0 +1,177 @@
+import CodecCore
+import MachineCore
+import Testing
+
+@testable import WAMPCore
+
+@Suite("Dealer: calls with input in parts")
+struct DealerPartsTests {
+    let caller = Participant.peer(1)
+    let callee = Participant.peer(2)
+    let other = Participant.peer(3)
+
+    @Test("parts of a call are parts of one invocation, and the last one says so")
+    func parts() throws {
+        var stage = DealerStage()
+        let registration = try stage.offer("com.a", by: callee)
+        let parts: [(ValueMap, ValueMap)] = [
+            (["progress": true], ["progress": true]), (["progress": true], ["progress": true]), ([:], [:]),
+        ]
+        for (number, (options, details)) in parts.enumerated() {
+            let arguments = WAMPArguments([.integer(Int64(number))])
+            #expect(
+                stage.call("com.a", options, arguments, again: number == 0 ? nil : 1, by: caller) == [
+                    .send(.invocation(request: 1, registration: registration, details: details, arguments), to: callee.connection)
+                ])
+        }
+        #expect(stage.yield(1, by: callee).types == [50])
+        #expect(stage.dealer.waitingCalls == 0)
+    }
+
+    @Test("all parts go to one callee, whoever else shares the procedure")
+    func sameCallee() throws {
+        var stage = DealerStage()
+        for session in [callee, other] { _ = try stage.offer("com.a", ["invoke": "roundrobin"], by: session) }
+        _ = stage.call("com.a", ["progress": true], by: caller)
+        #expect(stage.call("com.a", ["progress": true], again: 1, by: caller).receivers == [callee.connection])
+        #expect(stage.call("com.a", again: 1, by: caller).receivers == [callee.connection])
+    }
+
+    @Test("options of the first part count for all, those of later ones do not")
+    func frozenOptions() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.", ["match": "prefix"], by: callee)
+        let told: ValueMap = ["procedure": "com.a", "caller": Value(caller.session), "caller_authid": "user1", "caller_authrole": "role"]
+        let first = stage.call("com.a", ["progress": true, "disclose_me": true], by: caller).invocations
+        let last = stage.call("com.a", ["disclose_me": "no", "receive_progress": true, "timeout": -5], again: 1, by: caller).invocations
+        #expect(last == [told])
+        #expect(first.map { details in ValueMap(details.filter { $0.key != "progress" }) } == [told])
+        #expect(stage.dealer.deadline == nil)
+    }
+
+    @Test("results in parts may come while input in parts still goes")
+    func bothWays() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", ["progress": true, "receive_progress": true], by: caller)
+        #expect(stage.yield(1, ["progress": true], by: callee).types == [50])
+        #expect(stage.call("com.a", again: 1, by: caller).types == [68])
+        #expect(stage.yield(1, by: callee).types == [50])
+    }
+
+    @Test(
+        "a callee without parts, or one that cannot be interrupted, is not called with them",
+        arguments: [PeerAbilities.parts, .interrupts, []])
+    func unable(abilities: PeerAbilities) throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: .peer(2, abilities))
+        #expect(stage.call("com.a", ["progress": true], by: caller).errors == [WAMPURI.Error.featureNotSupported])
+        #expect(stage.call("com.a", by: caller).types == [68])
+    }
+
+    @Test("who did not announce parts and sends them breaks the protocol")
+    func unannounced() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        let caller = Participant.peer(1, .interrupts)
+        #expect(stage.verdict { $0.call(1, ["progress": true], "com.a", .none, isNew: true, by: caller, at: $1, into: &$2) } != nil)
+    }
+
+    @Test("parts that come after the end of their call are ignored, up to the last one")
+    func lateParts() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", ["progress": true], by: caller)
+        _ = stage.yield(1, by: callee)
+        #expect(late(&stage, 1, ["progress": true]) == nil)
+        #expect(late(&stage, 1, [:]) == nil)
+        #expect(late(&stage, 1, [:]) == "CALL #1 comes again")
+    }
+
+    @Test("parts of a call that was refused are ignored, too")
+    func refusedParts() {
+        var stage = DealerStage()
+        #expect(stage.call("com.a", ["progress": true], by: caller).errors == [WAMPURI.Error.noSuchProcedure])
+        #expect(late(&stage, 1, ["progress": true]) == nil)
+        #expect(late(&stage, 1, [:]) == nil)
+    }
+
+    @Test("the id of a call that is complete, or of another request, is not used again")
+    func usedIDs() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", by: caller)
+        #expect(late(&stage, 1, [:]) == "CALL #1 comes again")
+        _ = stage.yield(1, by: callee)
+        #expect(late(&stage, 1, [:]) == "CALL #1 comes again")
+        #expect(stage.verdict { $0.call(1, [:], "com.a", .none, isNew: false, by: other, at: $1, into: &$2) } == "CALL #1 comes again")
+    }
+
+    @Test("a part names the procedure of its call")
+    func otherProcedure() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.", ["match": "prefix"], by: callee)
+        _ = stage.call("com.a", ["progress": true], by: caller)
+        #expect(stage.verdict { $0.call(1, [:], "com.b", .none, isNew: false, by: caller, at: $1, into: &$2) } == "CALL #1 comes again")
+    }
+
+    @Test("so many calls that ended early are remembered; beyond that parts are ignored unseen")
+    func forgotten() {
+        var stage = DealerStage { $0.maximumCalls = 2 }
+        for _ in 0..<3 { _ = stage.call("com.a", ["progress": true], by: caller) }
+        for request: WAMPID in 1...3 { #expect(late(&stage, request, [:]) == nil) }
+        #expect(stage.dealer.members[caller.session]?.abandoned.isEmpty == true)
+        #expect(!stage.leave(caller).contains { _ in true } && stage.dealer.isEmpty)
+    }
+
+    @Test("a call that was interrupted gets no more parts")
+    func interrupted() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("com.a", by: callee)
+        _ = stage.call("com.a", ["progress": true], by: caller)
+        _ = stage.cancel(1, .kill, by: caller)
+        #expect(stage.call("com.a", ["progress": true], again: 1, by: caller).isEmpty)
+        #expect(stage.call("com.a", again: 1, by: caller).isEmpty)
+        #expect(stage.fail(1, "com.stopped", by: callee).errors == ["com.stopped"])
+        #expect(late(&stage, 1, [:]) == "CALL #1 comes again")
+    }
+
+    @Test("quirk: each part is an invocation of its own, answered on its own")
+    func invocationsOfParts() throws {
+        var stage = DealerStage { ($0.quirks.invokesEachPart, $0.quirks.acceptsAnyRequestID) = (true, true) }
+        for session in [callee, other] { _ = try stage.offer("com.a", ["invoke": "roundrobin"], by: session) }
+        _ = stage.call("com.a", ["progress": true], by: caller)
+        let second = stage.ask { _ = $0.call(1, [:], "com.a", .none, isNew: true, by: caller, at: $1, into: &$2) }
+        #expect(second.receivers == [other.connection])
+        #expect(stage.yield(1, by: callee).types == [50])
+        #expect(stage.dealer.waitingCalls == 1)
+        #expect(stage.cancel(1, .killNoWait, by: caller).receivers == [other.connection, caller.connection])
+        #expect(stage.dealer.waitingCalls == 0)
+    }
+
+    @Test("quirk: an id of a call that is complete is ignored while it waits, and free afterwards")
+    func anyID() throws {
+        var stage = DealerStage { $0.quirks.acceptsAnyRequestID = true }
+        _ = try stage.offer("com.a", by: callee)
+        for request: WAMPID in [0, 7] {
+            #expect(stage.ask { _ = $0.call(request, [:], "com.a", .none, isNew: true, by: caller, at: $1, into: &$2) }.types == [68])
+            #expect(stage.verdict { $0.call(request, [:], "com.a", .none, isNew: true, by: caller, at: $1, into: &$2) } == nil)
+        }
+        _ = stage.yield(1, by: callee)
+        #expect(stage.ask { _ = $0.call(0, [:], "com.a", .none, isNew: true, by: caller, at: $1, into: &$2) }.types == [68])
+    }
+
+    @Test("quirk: a call makes only so many invocations")
+    func boundOfInvocations() throws {
+        var stage = DealerStage { ($0.quirks.invokesEachPart, $0.quirks.acceptsAnyRequestID, $0.maximumCalls) = (true, true, 2) }
+        _ = try stage.offer("com.a", by: callee)
+        let types = (0..<5).flatMap { _ in
+            stage.ask { _ = $0.call(1, ["progress": true], "com.a", .none, isNew: true, by: caller, at: $1, into: &$2) }.types
+        }
+        #expect(types == [68, 68, 68])
+    }
+
+    private func late(_ stage: inout DealerStage, _ request: WAMPID, _ options: ValueMap) -> String? {
+        stage.verdict { $0.call(request, options, "com.a", .none, isNew: false, by: caller, at: $1, into: &$2) }
+    }
+}

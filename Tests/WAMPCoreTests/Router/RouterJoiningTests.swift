@@ -1,0 +1,137 @@
+import CodecCore
+import MachineCore
+import Testing
+
+@testable import WAMPCore
+
+/// WAMP, "Session Establishment" and "Authentication".
+@Suite struct RouterJoiningTests {
+    private var stage = RouterStage()
+    private let hello = WAMPMessage.hello(realm: "realm1", details: ["roles": RouterStage.roles, "authmethods": ["ticket"], "later": 7])
+
+    @Test("a hello is shown to the shell as it is, and answered when the verdict comes") mutating func examination() throws {
+        let client = stage.open()
+        stage.send(hello, from: client)
+        guard case .hello(realm: "realm1", let details)? = stage.examined.last?.credentials else { Issue.record("not examined"); return }
+        #expect(details["authmethods"] == ["ticket"] && details["later"] == 7)
+        #expect(stage.heard(client).isEmpty)
+        stage.give(
+            .examined(client, .accepted(RouterPrincipal(authID: "ann", authRole: "user", authMethod: "ticket", authProvider: "file"))))
+        let answer = stage.heard(client)
+        guard case .welcome(let session, let welcome)? = answer.first, answer.count == 1 else { Issue.record("\(answer)"); return }
+        #expect(session >= 1 && session <= .largestWAMPID)
+        #expect(welcome["realm"] == "realm1" && welcome["authid"] == "ann" && welcome["authrole"] == "user")
+        #expect(welcome["authmethod"] == "ticket" && welcome["authprovider"] == "file" && welcome["agent"] == "holdfast")
+        #expect(welcome["roles"]?["broker"]?["features"]?["pattern_based_subscription"] == true)
+        #expect(welcome["roles"]?["dealer"]?["features"]?["call_canceling"] == true)
+        #expect(stage.news == [.joined(session, realm: "realm1", authID: "ann", authRole: "user")])
+        stage.pass(.seconds(3600))
+        #expect(stage.closed.isEmpty)
+    }
+
+    @Test("what is not there is not announced") mutating func features() throws {
+        func features(_ policy: RouterPolicy, _ role: String) throws -> Value {
+            var stage = RouterStage(policy)
+            let client = stage.open()
+            stage.give(.received(client, hello), .examined(client, .accepted(RouterPrincipal())))
+            guard case .welcome(_, let details)? = stage.heard(client).first else { throw RouterStage.Surprise(message: hello) }
+            return try #require(details["roles"]?[role]?["features"])
+        }
+        #expect(try features(RouterPolicy(), "broker")["event_history"] == nil)
+        #expect(try features(RouterPolicy(historyLength: 1), "broker")["event_history"] == true)
+        #expect(try features(RouterPolicy(hasMetaAPI: false, historyLength: 1), "broker")["event_history"] == nil)
+        #expect(try features(RouterPolicy(hasMetaAPI: false), "dealer")["testament_meta_api"] == nil)
+        #expect(try features(RouterPolicy(), "dealer")["testament_meta_api"] == true)
+        #expect(try features(RouterPolicy(quirks: .crossbar), "dealer")["call_timeout"] == nil)
+        #expect(try features(RouterPolicy(quirks: .nexus), "broker")["subscription_revocation"] == nil)
+    }
+
+    @Test("who has no name gets one, and nobody gets another's session") mutating func names() throws {
+        let (one, other) = (stage.join(), stage.join())
+        let names = [one, other].map { stage.router.visits[$0]?.session?.participant.authID }
+        #expect(names[0] != nil && names[0] != names[1])
+        #expect(try stage.session(of: one) != stage.session(of: other))
+    }
+
+    @Test("a challenge is answered, and the answer examined") mutating func challenge() {
+        let client = stage.open()
+        stage.send(hello, from: client)
+        stage.give(.examined(client, .challenged(method: "wampcra", extra: ["challenge": "x"])))
+        #expect(stage.heard(client) == [.challenge(method: "wampcra", extra: ["challenge": "x"])])
+        stage.send(.authenticate(signature: "s", extra: ["a": 1]), from: client)
+        #expect(stage.examined.last?.credentials == .answer(signature: "s", extra: ["a": 1]))
+        stage.give(.examined(client, .accepted(RouterPrincipal(authID: "ann"))))
+        #expect(stage.heard(client).map(\.type) == [2])
+    }
+
+    @Test("a wrong answer is refused with its reason, and the connection ends") mutating func wrongAnswer() {
+        let client = stage.open()
+        stage.send(hello, from: client)
+        stage.give(.examined(client, .challenged(method: "ticket", extra: [:])))
+        stage.send(.authenticate(signature: "wrong", extra: [:]), from: client)
+        stage.give(.examined(client, .refused(reason: WAMPURI.Error.authenticationDenied, message: "no such ticket")))
+        let abort = WAMPMessage.abort(details: ["message": "no such ticket"], reason: WAMPURI.Error.authenticationDenied, .none)
+        #expect(stage.heard(client).last == abort)
+        #expect(stage.closed[client] == .goodbye && stage.news == [.refused(client, reason: WAMPURI.Error.authenticationDenied)])
+        #expect(stage.router.isEmpty)
+    }
+
+    @Test("a realm that is not there is refused before anybody is asked") mutating func realms() {
+        stage = RouterStage(RouterPolicy(realms: ["realm2"]))
+        let client = stage.open()
+        stage.send(hello, from: client)
+        #expect(stage.examined.isEmpty && stage.heard(client).map(\.reason) == [WAMPURI.Error.noSuchRealm])
+        #expect(stage.closed[client] == .goodbye && stage.router.isEmpty)
+    }
+
+    @Test("where any realm can be joined, there are never more than the policy has") mutating func tooManyRealms() {
+        stage = RouterStage(RouterPolicy(maximumRealms: 2))
+        let first = stage.join("a")
+        let _ = (stage.join("b"), stage.join("a"))
+        let client = stage.open()
+        stage.send(.hello(realm: "c", details: ["roles": RouterStage.roles]), from: client)
+        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.noSuchRealm])
+        // The third waits in its examination while the last place is taken.
+        stage.give(.closed(first))
+        let late = stage.open()
+        stage.send(.hello(realm: "a", details: ["roles": RouterStage.roles]), from: late)
+        #expect(stage.examined.last?.connection == late)
+    }
+
+    @Test(
+        "a hello without a role breaks the protocol", arguments: [[:], ["roles": [:]], ["roles": 7], ["roles": ["cook": [:]]]] as [Value])
+    mutating func roles(details: Value) throws {
+        let client = stage.open()
+        stage.send(.hello(realm: "realm1", details: try #require(details.entries)), from: client)
+        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.protocolViolation] && stage.closed[client] == .violation)
+    }
+
+    @Test("who does not say hello in time is dropped", arguments: 0...2) mutating func patience(step: Int) {
+        let client = stage.open()
+        if step > 0 { stage.send(hello, from: client) }
+        if step > 1 { stage.give(.examined(client, .challenged(method: "ticket", extra: [:]))) }
+        stage.pass(.milliseconds(9999))
+        #expect(stage.closed.isEmpty)
+        stage.pass(.milliseconds(1))
+        #expect(stage.closed[client] == .goodbye && stage.heard(client).last?.reason == WAMPURI.Error.timeout)
+        // The verdict comes too late.
+        stage.give(.examined(client, .accepted(RouterPrincipal())))
+        #expect(stage.heard(client).isEmpty && stage.router.isEmpty)
+    }
+
+    @Test("a verdict that nobody waits for changes nothing") mutating func verdicts() {
+        let client = stage.join()
+        stage.give(.examined(client, .refused(reason: "x", message: "")), .examined(RouterConnection(99), .accepted(RouterPrincipal())))
+        #expect(stage.heard(client).isEmpty && stage.closed.isEmpty)
+        let silent = stage.open()
+        stage.give(.examined(silent, .accepted(RouterPrincipal())))
+        #expect(stage.heard(silent).isEmpty && stage.router.sessionCount == 1)
+    }
+
+    @Test("a client that gives up while it joins is not answered") mutating func abort() {
+        let client = stage.open()
+        stage.send(hello, from: client)
+        stage.send(.abort(details: [:], reason: "com.app.no", .none), from: client)
+        #expect(stage.heard(client).isEmpty && stage.closed[client] == .goodbye && stage.router.isEmpty)
+    }
+}

@@ -1,0 +1,59 @@
+import WAMPCore
+
+/// An app with its client.
+final class SimClient {
+    /// A listener of the app's.
+    struct Listener {
+        let key: TopicKey
+        /// Whether it stands, by what the app was told.
+        var stands = false
+        var hasStood = false
+        /// The last event on each connection of a publisher's.
+        var last: [UInt64: Int64] = [:]
+        /// All publications that it heard of.
+        var heard: Set<Int64> = []
+    }
+
+    /// A procedure of the app's.
+    struct Procedure {
+        let uri: String
+        var stands = false
+    }
+
+    /// A call or a publication that has not ended.
+    struct Request {
+        let isCall: Bool
+        /// What came of a result in parts.
+        var parts: Int64 = 0
+        var wantsProgress = false
+    }
+
+    let number: Int64
+    var machine: ClientMachine
+    /// How many machines it has had.
+    var life = 0
+    var link: SimLink?
+    var isConnecting = false
+    var isJoined = false
+    var hasLeft = false
+    /// Its machine is over; the app makes another.
+    var isFinished = false
+    var listeners: [UInt64: Listener] = [:]
+    var procedures: [UInt64: Procedure] = [:]
+    var requests: [UInt64: Request] = [:]
+    /// Calls whose input comes in parts, and has not ended.
+    var inParts: [UInt64] = []
+    /// The call of each invocation that runs here.
+    var invocations: [UInt64: Int64] = [:]
+    /// How many events it has published.
+    var published: Int64 = 0
+
+    init(_ number: Int64, seed: UInt64) {
+        self.number = number
+        machine = ClientMachine(policy: Self.policy(number), seed: seed)
+    }
+
+    static func policy(_ number: Int64) -> ClientPolicy {
+        ClientPolicy(realm: "world", authID: "client\(number)", authMethods: number == 1 ? ["ticket"] : ["ticket", "anonymous"])
+    }
+}

@@ -1,0 +1,86 @@
+import MachineCore
+
+@testable import WAMPCore
+
+// The faults end; then all has to be well, and nothing may be left.
+extension SimWorld {
+    func heal() {
+        isHostile = false
+        for link in links.values { link.drag = 0 }
+        run(until: now + 120_000)
+        for client in clients { judgeRest(of: client) }
+        guard violations.isEmpty else { return }
+        probe()
+        part()
+    }
+
+    private func judgeRest(of client: SimClient) {
+        let name = "client \(client.number)"
+        if !client.isJoined { complain("\(name) has not joined again") }
+        if !client.requests.isEmpty { complain("\(name): \(client.requests.keys.sorted()) have not ended") }
+        for (handle, listener) in client.listeners.sorted(by: { $0.key < $1.key }) where !listener.stands {
+            complain("\(name): the listener \(handle) of \(listener.key.uri) does not stand again")
+        }
+        for (handle, procedure) in client.procedures.sorted(by: { $0.key < $1.key }) where !procedure.stands {
+            complain("\(name): the procedure \(handle) \(procedure.uri) does not stand again")
+        }
+        if !client.invocations.isEmpty { complain("\(name): invocations run on") }
+        let sentUnsent = unsent.intersection(heard).union(unsent.intersection(invoked.keys))
+        if !sentUnsent.isEmpty { complain("\(sentUnsent.sorted()) were not sent, it was said, and arrived") }
+    }
+
+    /// Everybody publishes to all topics, and calls what is offered.
+    private func probe() {
+        isProbing = true
+        for client in clients { for topic in Self.topics { publish(client, topic, isProbe: true) } }
+        let offered = Set(clients.flatMap { $0.procedures.values.map(\.uri) })
+        for client in clients {
+            for uri in offered.sorted() { call(client, uri.hasSuffix(".") ? uri + "some" : uri, CallOptions(timeout: .seconds(4))) }
+        }
+        run(until: now + 5000)
+        for client in clients {
+            if !client.requests.isEmpty { complain("client \(client.number): \(client.requests.keys.sorted()) are not answered") }
+            for (handle, listener) in client.listeners.sorted(by: { $0.key < $1.key }) {
+                let missing = probes.filter { listener.key.covers($0.value) && !listener.heard.contains($0.key) }.keys.sorted()
+                if !missing.isEmpty { complain("client \(client.number): \(handle) of \(listener.key.uri) did not hear \(missing)") }
+            }
+        }
+        isProbing = false
+    }
+
+    /// Everybody ends everything, and then leaves.
+    private func part() {
+        for client in clients {
+            for handle in client.listeners.keys.sorted() { unsubscribe(client, handle) }
+            for handle in client.procedures.keys.sorted() { unregister(client, handle) }
+        }
+        run(until: now + 5000)
+        if let realm = router.realms.first ?? nil {
+            if !realm.broker.held.isEmpty { complain("subscriptions are left: \(realm.broker.held)") }
+            if plan.historyLength == 0, !realm.broker.subscriptions.isEmpty {
+                complain("subscriptions are left: \(realm.broker.subscriptions.keys)")
+            }
+            let busy = realm.dealer.members.values.filter { !$0.offers.isEmpty || !$0.calls.isEmpty || !$0.invocations.isEmpty }
+            if !realm.dealer.registrations.isEmpty || !busy.isEmpty || realm.dealer.deadline != nil {
+                complain("the dealer keeps \(realm.dealer.registrations.keys.sorted()) and \(busy)")
+            }
+        }
+        if router.sessionCount != clients.count { complain("\(router.sessionCount) sessions of \(clients.count) clients") }
+        for client in clients where client.machine.waiting > 0 || client.machine.deadline != nil {
+            complain("client \(client.number) waits for \(client.machine.waiting)")
+        }
+        guard violations.isEmpty else { return }
+        for client in clients {
+            client.hasLeft = true
+            drive(client) { $0.handle(.leave(reason: WAMPURI.Close.closeRealm), at: $1, into: &$2) }
+        }
+        run(until: now + 20_000)
+        guard violations.isEmpty else { return }
+        if (router.realms.first ?? nil)?.dealer.isEmpty == false { complain("the dealer remembers who has left") }
+        if !router.visits.isEmpty || !router.sessions.isEmpty { complain("sessions are left") }
+        if router.deadline != nil { complain("the router waits") }
+        for client in clients where client.isJoined || !client.isFinished || client.machine.deadline != nil {
+            complain("client \(client.number) has not left")
+        }
+    }
+}

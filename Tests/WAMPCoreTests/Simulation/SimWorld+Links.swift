@@ -1,0 +1,184 @@
+import CodecCore
+import MachineCore
+
+@testable import WAMPCore
+
+extension SimWorld {
+    // MARK: Clients
+
+    func connect(_ client: SimClient) {
+        guard client.link == nil, !client.hasLeft else { return }
+        client.isConnecting = false
+        if client.isFinished { renew(client) }
+        guard isRouterUp else { return reconnect(client) }
+        lastConnection += 1
+        let serialization = pick(WAMPSerialization.allCases) ?? .json
+        let link = SimLink(RouterConnection(lastConnection), client, routerLife: routerLife, serialization)
+        links[link.connection] = link
+        client.link = link
+        rise(link, .open)
+        drive(client) { $0.handle(.opened(authExtra: [:]), at: $1, into: &$2) }
+    }
+
+    func reconnect(_ client: SimClient) {
+        guard !client.isConnecting, !client.hasLeft else { return }
+        client.isConnecting = true
+        agenda.plan(.connect(client), at: now + 20 + jitter(isHostile ? 1500 : 200))
+    }
+
+    /// Hands a client's machine something, and does what it orders.
+    func drive(_ client: SimClient, _ body: (inout ClientMachine, Moment, inout [ClientEffect]) -> Void) {
+        var effects: [ClientEffect] = []
+        body(&client.machine, moment, &effects)
+        let life = client.life
+        for effect in effects where client.life == life { follow(effect, of: client) }
+    }
+
+    private func follow(_ effect: ClientEffect, of client: SimClient) {
+        switch effect {
+        case .send(let message):
+            tell("client \(client.number) → \(message)")
+            guard let link = client.link else { return complain("client \(client.number) sends \(message) without a connection") }
+            if case .publish(_, _, _, let arguments) = message, let id = SimPayload(arguments)?.id { roads[id] = link.connection.number }
+            rise(link, .message(carried(message, link)))
+        case .prove(let handle, let method, _):
+            count(.challenges)
+            let input =
+                oneIn(8) && isHostile
+                ? ClientInput.unproven(handle, "no ticket") : .proven(handle, signature: "ticket of \(method)", extra: [:])
+            agenda.plan(.input(client, life: client.life, input), at: now + jitter(100))
+        case .check(let handle, _): agenda.plan(.input(client, life: client.life, .checked(handle, isGenuine: true)), at: now + jitter(20))
+        case .drop(let ending): drop(client, ending)
+        case .news(let news): hear(news, client)
+        }
+    }
+
+    private func drop(_ client: SimClient, _ ending: ClientEnding) {
+        tell("client \(client.number) drops: \(ending)")
+        if case .violation(let how) = ending { complain("client \(client.number) finds the router breaking the protocol: \(how)") }
+        if let link = client.link {
+            link.isOpenAtClient = false
+            rise(link, .end)
+            client.link = nil
+        }
+        client.isFinished = ending.isFinal
+        agenda.plan(.input(client, life: client.life, .lost), at: now)
+        reconnect(client)
+    }
+
+    /// The app makes another machine: what it had of the last one has ended.
+    private func renew(_ client: SimClient) {
+        let left = client.requests.keys.sorted() + client.listeners.keys.sorted() + client.procedures.keys.sorted()
+        if !left.isEmpty { complain("client \(client.number) is over, and its handles \(left) have not ended") }
+        client.life += 1
+        client.machine = ClientMachine(policy: SimClient.policy(client.number), seed: random.next())
+        (client.isFinished, client.isJoined) = (false, false)
+        (client.invocations, client.inParts) = ([:], [])
+    }
+
+    // MARK: The router
+
+    /// Hands the router's machine something, and does what it orders.
+    func drive(_ body: (inout RouterMachine, Moment, inout [RouterEffect]) -> Void) {
+        var effects: [RouterEffect] = []
+        body(&router, moment, &effects)
+        for effect in effects { follow(effect) }
+    }
+
+    private func follow(_ effect: RouterEffect) {
+        switch effect {
+        case .send(let message, let connection): sink(message, to: connection)
+        case .sendToAll(let message, let connections): for connection in connections { sink(message, to: connection) }
+        case .examine(let connection, let credentials):
+            let verdict: RouterVerdict =
+                switch credentials {
+                case .hello(_, let details):
+                    plan.isChallenged
+                        ? .challenged(method: "ticket", extra: [:])
+                        : .accepted(RouterPrincipal(authID: details["authid"]?.string, authRole: "user"))
+                case .answer(let signature, _):
+                    signature == "ticket of ticket"
+                        ? .accepted(RouterPrincipal(authRole: "user", authMethod: "ticket"))
+                        : .refused(reason: WAMPURI.Error.authenticationFailed, message: "no")
+                }
+            agenda.plan(.verdict(connection, verdict, routerLife: routerLife), at: now + jitter(30))
+        case .close(let connection, let closing):
+            guard let link = links[connection], link.isOpenAtRouter else { return complain("the router closes what is closed") }
+            tell("router closes \(connection.number): \(closing)")
+            link.isOpenAtRouter = false
+            fall(link, .end)
+        case .news(.violation(let connection, let how)): complain("client at \(connection.number) breaks the protocol: \(how)")
+        case .news(let news):
+            tell("router: \(news)")
+            if news == .stopped { killRouter() }
+        }
+    }
+
+    private func sink(_ message: WAMPMessage, to connection: RouterConnection) {
+        guard let link = links[connection], link.isOpenAtRouter else { return complain("the router sends \(message) to nobody") }
+        tell("router → \(link.client.number): \(message)")
+        fall(link, .message(carried(message, link)))
+    }
+
+    /// The message as it arrives: written and read.
+    private func carried(_ message: WAMPMessage, _ link: SimLink) -> WAMPMessage {
+        guard let bytes = try? message.encoded(as: link.serialization), let read = try? wampMessage(bytes, link.serialization),
+            read == message
+        else {
+            complain("\(message.debugDescription) is another in \(link.serialization)")
+            return message
+        }
+        return read
+    }
+
+    // MARK: Links
+
+    /// Sends something up to the router.
+    private func rise(_ link: SimLink, _ item: SimLink.Item) {
+        link.lastUp = max(link.lastUp, now + 1 + jitter(plan.latency) + link.drag)
+        agenda.plan(.landsAtRouter(link, item), at: link.lastUp)
+    }
+
+    /// Sends something down to the client.
+    private func fall(_ link: SimLink, _ item: SimLink.Item) {
+        link.lastDown = max(link.lastDown, now + 1 + jitter(plan.latency) + link.drag)
+        agenda.plan(.landsAtClient(link, item), at: link.lastDown)
+    }
+
+    func landAtRouter(_ link: SimLink, _ item: SimLink.Item) {
+        guard isRouterUp, link.routerLife == routerLife, !link.isCut else { return }
+        switch item {
+        case .open:
+            link.isOpenAtRouter = true
+            drive { $0.handle(.opened(link.connection, transport: ["type": "memory"]), at: $1, into: &$2) }
+        case .message(let message):
+            guard link.isOpenAtRouter else { return }
+            drive { $0.handle(.received(link.connection, message), at: $1, into: &$2) }
+        case .end: endAtRouter(link)
+        }
+    }
+
+    func landAtClient(_ link: SimLink, _ item: SimLink.Item) {
+        guard link.isOpenAtClient, link.client.link === link, !link.isCut else { return }
+        switch item {
+        case .open: break
+        case .message(let message): drive(link.client) { $0.handle(.received(message), at: $1, into: &$2) }
+        case .end: endAtClient(link)
+        }
+    }
+
+    func endAtRouter(_ link: SimLink) {
+        guard link.isOpenAtRouter, link.routerLife == routerLife else { return }
+        link.isOpenAtRouter = false
+        drive { $0.handle(.closed(link.connection), at: $1, into: &$2) }
+    }
+
+    func endAtClient(_ link: SimLink) {
+        guard link.isOpenAtClient, link.client.link === link else { return }
+        tell("client \(link.client.number) loses its connection")
+        link.isOpenAtClient = false
+        link.client.link = nil
+        drive(link.client) { $0.handle(.lost, at: $1, into: &$2) }
+        reconnect(link.client)
+    }
+}

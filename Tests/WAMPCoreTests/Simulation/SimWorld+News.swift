@@ -1,0 +1,190 @@
+import CodecCore
+import MachineCore
+import WAMPCore
+
+// What the apps are told, and whether it may be.
+extension SimWorld {
+    func hear(_ news: ClientNews, _ client: SimClient) {
+        tell("client \(client.number): \(news)")
+        switch news {
+        case .joined:
+            count(.joins)
+            if client.isJoined { complain("client \(client.number) joins twice") }
+            client.isJoined = true
+        case .parted:
+            if !client.isJoined { complain("client \(client.number) parts without having joined") }
+            client.isJoined = false
+            for handle in client.listeners.keys { client.listeners[handle]?.stands = false }
+        case .result(let handle, _, let arguments, let isFinal): take(arguments, of: handle.number, isFinal: isFinal, client)
+        case .published(let handle, _):
+            count(.published)
+            guard let request = client.requests.removeValue(forKey: handle.number), !request.isCall else {
+                return complain("client \(client.number): published, but not \(handle.number)")
+            }
+        case .failed(let handle, let failure): fail(handle.number, failure, client)
+        case .invoked, .invokedFurther, .interrupted, .registered, .suspended: hearAsCallee(news, client)
+        case .subscribed, .event, .gap: hearAsListener(news, client)
+        }
+    }
+
+    // MARK: Requests
+
+    private func take(_ arguments: WAMPArguments, of handle: UInt64, isFinal: Bool, _ client: SimClient) {
+        guard var request = client.requests[handle], request.isCall else {
+            return complain("client \(client.number): a result of \(handle), which has ended, or was never called")
+        }
+        guard let payload = SimPayload(arguments), payload.id == Int64(handle) else {
+            return complain("client \(client.number): a result \(arguments.debugDescription) of \(handle)")
+        }
+        if isFinal {
+            count(.results)
+            client.requests[handle] = nil
+        } else {
+            count(.parts)
+            if payload.number <= request.parts || !request.wantsProgress {
+                complain("a part \(payload.number) after \(request.parts) of \(handle)")
+            }
+            request.parts = payload.number
+            client.requests[handle] = request
+        }
+    }
+
+    private func fail(_ handle: UInt64, _ failure: ClientFailure, _ client: SimClient) {
+        let request = client.requests.removeValue(forKey: handle)
+        let others = [client.listeners.removeValue(forKey: handle) != nil, client.procedures.removeValue(forKey: handle) != nil]
+        if request == nil, !others.contains(true) {
+            complain("client \(client.number): \(handle) fails, and has ended already: \(failure)")
+        }
+        if let request { count(request.isCall ? .callsFailed : .publicationsFailed) }
+        if isProbing { complain("client \(client.number): \(handle) fails when all is well: \(failure)") }
+        switch failure {
+        case .connectionLost(let wasSent):
+            count(wasSent ? .lostAfterSent : .lostBeforeSent)
+            if !wasSent { unsent.insert(Int64(handle)) }
+        case .timedOut(let wasSent):
+            count(.timedOut)
+            if !wasSent { unsent.insert(Int64(handle)) }
+        case .cancelled(let wasSent): if !wasSent { unsent.insert(Int64(handle)) }
+        case .notJoined, .tooManyWaiting, .unsupported, .invalidURI: unsent.insert(Int64(handle))
+        case .refused("app.error.x", let arguments):
+            if SimPayload(arguments)?.id != Int64(handle) { complain("an error \(arguments.debugDescription) of \(handle)") }
+        case .refused, .ended: break
+        }
+    }
+
+    // MARK: Events
+
+    private func hearAsListener(_ news: ClientNews, _ client: SimClient) {
+        switch news {
+        case .subscribed(let handle, _):
+            if client.listeners[handle.number] == nil {
+                complain("client \(client.number): the ended listener \(handle.number) is subscribed")
+            }
+            client.listeners[handle.number]?.stands = true
+            client.listeners[handle.number]?.hasStood = true
+        case .gap(let handles, let gap):
+            count(.gaps)
+            if case .filled(let events) = gap, events > 0 { count(.filled) }
+            for handle in handles where client.listeners[handle.number] == nil {
+                complain("client \(client.number): a gap for the ended listener \(handle.number)")
+            }
+        case .event(let handles, _, _, let details, let arguments):
+            guard let payload = SimPayload(arguments) else { return complain("an event of \(arguments.debugDescription)") }
+            if handles.isEmpty { complain("client \(client.number): an event for nobody") }
+            count(details["retained"] == true ? .retained : .events)
+            heard.insert(payload.id)
+            for handle in handles { hear(payload, isRetained: details["retained"] == true, handle.number, client) }
+        default: break
+        }
+    }
+
+    private func hear(_ payload: SimPayload, isRetained: Bool, _ handle: UInt64, _ client: SimClient) {
+        guard var listener = client.listeners[handle] else {
+            return complain("client \(client.number): an event for the ended listener \(handle)")
+        }
+        // What has come before a loss may be told after it.
+        if !listener.hasStood { complain("client \(client.number): an event for \(handle), which never stood") }
+        if !listener.key.covers(payload.uri) { complain("an event of \(payload.uri) for \(listener.key)") }
+        if isRetained { return }
+        if !listener.heard.insert(payload.id).inserted { complain("client \(client.number): \(handle) hears \(payload.id) twice") }
+        guard let road = roads[payload.id] else { return complain("\(payload.id) is heard and was never sent") }
+        if let last = listener.last[road], last >= payload.number {
+            complain("\(handle) hears \(payload.number) of \(payload.client) after \(last)")
+        }
+        listener.last[road] = payload.number
+        client.listeners[handle] = listener
+    }
+
+    // MARK: Procedures
+
+    private func hearAsCallee(_ news: ClientNews, _ client: SimClient) {
+        switch news {
+        case .registered(let handle, _):
+            if client.procedures[handle.number] == nil {
+                complain("client \(client.number): the ended procedure \(handle.number) is registered")
+            }
+            client.procedures[handle.number]?.stands = true
+        case .suspended(let handle):
+            count(.suspensions)
+            if client.procedures[handle.number]?.stands != true {
+                complain("client \(client.number): \(handle.number) is suspended, and did not stand")
+            }
+            client.procedures[handle.number]?.stands = false
+        case .invoked(let handle, let procedure, let details, let arguments):
+            count(.invocations)
+            invoke(handle.number, of: procedure.number, details, arguments, client)
+        case .invokedFurther(let handle, let arguments, _):
+            count(.inputParts)
+            guard let call = client.invocations[handle.number] else { return complain("more input for \(handle.number), which has ended") }
+            if SimPayload(arguments)?.id != call { complain("input \(arguments.debugDescription) for the call \(call)") }
+        case .interrupted(let handle, _):
+            count(.interrupts)
+            guard client.invocations[handle.number] != nil else { return complain("\(handle.number) is interrupted, and has ended") }
+            agenda.plan(
+                .reply(client, life: client.life, handle.number, oneIn(3) ? .result : .failure("app.error.x")), at: now + jitter(100))
+        default: break
+        }
+    }
+
+    private func invoke(_ handle: UInt64, of procedure: UInt64, _ details: ValueMap, _ arguments: WAMPArguments, _ client: SimClient) {
+        guard let offered = client.procedures[procedure] else { return complain("the ended procedure \(procedure) is called") }
+        guard let payload = SimPayload(arguments), let call = calls[payload.id] else {
+            return complain("an invocation of \(arguments.debugDescription)")
+        }
+        if !offered.stands { complain("\(procedure) is called, and does not stand") }
+        if call.uri != offered.uri, !offered.uri.hasSuffix(".") || !call.uri.hasPrefix(offered.uri) {
+            complain("\(offered.uri) is called for \(call.uri)")
+        }
+        invoked[payload.id, default: 0] += 1
+        // Who takes any number for a new request takes a late part for a new call.
+        if invoked[payload.id] != 1, !plan.quirks.invokesEachPart, !plan.quirks.acceptsAnyRequestID {
+            complain("the call \(payload.id) comes twice")
+        }
+        client.invocations[handle] = payload.id
+        var due = now + jitter(isProbing ? 100 : 600)
+        if oneIn(3) {
+            // Whether the caller wants parts is not the handler's business.
+            for part in 1...3 {
+                agenda.plan(.reply(client, life: client.life, handle, .part(Int64(part))), at: due)
+                due += jitter(100)
+            }
+        }
+        agenda.plan(.reply(client, life: client.life, handle, oneIn(5) && !isProbing ? .failure("app.error.x") : .result), at: due)
+    }
+
+    /// A handler answers, unless it has.
+    func answer(_ handle: UInt64, with reply: SimReply, by client: SimClient) {
+        guard let call = client.invocations[handle] else { return }
+        func payload(_ number: Int64) -> WAMPArguments {
+            SimPayload(id: call, client: client.number, number: number, uri: "answer").arguments
+        }
+        let input: ClientInput
+        switch reply {
+        case .part(let number): input = .yield(ClientHandle(handle), payload(number), isFinal: false)
+        case .result: input = .yield(ClientHandle(handle), payload(100), isFinal: true)
+        case .failure(let uri): input = .fail(ClientHandle(handle), uri: uri, payload(100))
+        }
+        if case .part = reply {} else { client.invocations[handle] = nil }
+        drive(client) { $0.handle(input, at: $1, into: &$2) }
+    }
+}

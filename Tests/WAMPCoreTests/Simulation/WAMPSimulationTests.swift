@@ -1,0 +1,42 @@
+import Foundation
+import HoldfastTesting
+import Testing
+import WAMPCore
+
+/// Clients and a router, as they are shipped, in a world where links and routers die; and then all is well again.
+@Suite struct WAMPSimulationTests {
+    /// How often each thing happens at least in a hundred worlds.
+    private static let minimums: [SimCount: Int64] = [
+        .results: 1500, .parts: 600, .inputParts: 30, .callsFailed: 2500, .cancelled: 400, .published: 5000, .publicationsFailed: 1000,
+        .events: 12_000, .retained: 250, .listeners: 1300, .procedures: 1300, .invocations: 2200, .interrupts: 250, .gaps: 500, .filled: 30,
+        .suspensions: 300, .joins: 400, .challenges: 250, .cuts: 30, .halfOpen: 30, .slowLinks: 30, .routerDeaths: 25, .routerStops: 25,
+        .kills: 20, .revocations: 25, .reconnects: 40, .lostAfterSent: 500, .timedOut: 900,
+    ]
+
+    /// `SEED=n` replays one world and tells all of it, `RUNS=n` makes more of them; see `make simulate`.
+    @Test func `whatever the world does, every request ends once, and what is wanted stands again`() {
+        let environment = ProcessInfo.processInfo.environment
+        let isSanitized = environment["HOLDFAST_SANITIZED"] != nil
+        let seeds: ClosedRange<UInt64>
+        let told = environment["SEED"].flatMap(UInt64.init)
+        if let told { seeds = told...told } else { seeds = 1...(environment["RUNS"].flatMap(UInt64.init) ?? (isSanitized ? 10 : 50)) }
+        var (totals, steps, failures): ([SimCount: Int64], Int, Int) = ([:], 0, 0)
+        for seed in seeds where failures < 5 {
+            var random = SeededGenerator(seed: seed)
+            let world = SimWorld(seed: seed, plan: SimPlan(using: &random), isTold: told != nil)
+            world.run(until: world.plan.hostile)
+            if world.violations.isEmpty { world.heal() }
+            steps += world.steps
+            for (what, number) in world.counts { totals[what, default: 0] += number }
+            if !world.violations.isEmpty {
+                failures += 1
+                Issue.record("seed \(seed): \(world.violations.prefix(4).joined(separator: "\n"))")
+            }
+        }
+        let figures = SimCount.allCases.map { "\($0.rawValue) \(totals[$0, default: 0])" }.joined(separator: ", ")
+        print("simulated \(seeds.count) worlds of WAMP in \(steps) steps: \(figures)")
+        for (what, least) in Self.minimums.sorted(by: { $0.key < $1.key }) where seeds.count >= 50 {
+            #expect(totals[what, default: 0] >= least * Int64(seeds.count) / 100, "\(what) happened \(totals[what, default: 0]) times")
+        }
+    }
+}
