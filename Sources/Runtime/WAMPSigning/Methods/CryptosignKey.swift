@@ -1,0 +1,55 @@
+public import CodecCore
+import Crypto
+
+/// A private key of WAMP-Cryptosign: Ed25519, RFC 8032.
+///
+/// Channel binding is not asked for. Source: WAMP, "Cryptosign-based Authentication".
+public struct CryptosignKey: Sendable {
+    private let key: Curve25519.Signing.PrivateKey
+    /// The public key, as 64 hexadecimal digits; routers know clients by it.
+    public let publicKey: String
+
+    /// The key that follows from a seed of 32 bytes: what other tools call the private key.
+    ///
+    /// - Throws: ``SigningError/key`` for any other length.
+    public init(seed: [UInt8]) throws(SigningError) {
+        guard seed.count == 32, let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: seed) else { throw .key }
+        self.init(key)
+    }
+
+    /// The key of a seed in 64 hexadecimal digits.
+    ///
+    /// - Throws: ``SigningError/key`` for any other text.
+    public init(hexadecimal seed: String) throws(SigningError) {
+        guard let seed = Hexadecimal.bytes(seed) else { throw .key }
+        try self.init(seed: seed)
+    }
+
+    /// A new key.
+    public init() { self.init(Curve25519.Signing.PrivateKey()) }
+
+    private init(_ key: Curve25519.Signing.PrivateKey) {
+        (self.key, publicKey) = (key, Hexadecimal.text(Array(key.publicKey.rawRepresentation)))
+    }
+
+    /// The seed that the key follows from: what has to be kept, and kept secret.
+    public var seed: [UInt8] { Array(key.rawRepresentation) }
+
+    /// What a client answers to a challenge: the signature and what it signs, in hexadecimal digits.
+    ///
+    /// - Throws: A ``SigningError`` if the challenge is none of 32 bytes.
+    public func answer(_ extra: ValueMap) throws(SigningError) -> String {
+        guard let challenge = extra["challenge"]?.string.flatMap({ Hexadecimal.bytes($0) }), challenge.count == 32 else {
+            throw .field("challenge")
+        }
+        guard let signature = try? key.signature(for: challenge) else { throw .key }
+        return Hexadecimal.text(Array(signature) + challenge)
+    }
+}
+
+extension CryptosignKey: CustomStringConvertible, CustomReflectable {
+    /// The public key.
+    public var description: String { "the private key of \(publicKey)" }
+    /// The public key: neither `dump` nor a crash report tells the private one.
+    public var customMirror: Mirror { Mirror(self, children: ["publicKey": publicKey]) }
+}
