@@ -17,6 +17,8 @@ public struct CodecOptions: Sendable {
     public var dates: DateForm
     /// Whether a key that has an integer is written as that, as is usual in CBOR; both are always read.
     public var integerKeys: Bool
+    /// Whether a text of Base64 is read where bytes are wanted; for what has passed through JSON.
+    public var readsBase64 = false
     /// What bytes of a peer may ask of a decoder; also, how deep and how long what is written may become.
     public var limits: CodecLimits
     /// What types find in `Encoder.userInfo` and `Decoder.userInfo`.

@@ -40,6 +40,8 @@ extension BinaryDecoding {
             switch head {
             case .bytes(let length): return [UInt8](try reader.take(length))
             case .openBytes: return try reader.openBytes(from: reader.position - 1, format)
+            case .text(let length) where options.readsBase64:
+                if let bytes = Base64.bytes(of: try reader.take(length)) { return bytes }
             default: break
             }
         } catch { throw corrupt(level, error) }

@@ -1,0 +1,28 @@
+public import CodecCore
+public import WAMPCore
+
+/// A call whose input is sent in parts; see ``WAMPClient/callInParts(_:_:keywords:options:)``.
+///
+/// It is cancelled when this is released before it has ended.
+public struct CallInParts: Sendable {
+    let call: CallHandle
+
+    /// The result in parts as they come; the last one is the result itself.
+    public var progress: CallProgress<WAMPArguments> { CallProgress(call: call, form: .raw) }
+
+    /// Sends the next part of the input.
+    public func send(_ list: [Value] = [], keywords: ValueMap = ValueMap()) async throws(WAMPError) {
+        try await call.send(WAMPArguments(list, keywords: keywords), isLast: false)
+    }
+
+    /// Sends the last part of the input.
+    public func finish(_ list: [Value] = [], keywords: ValueMap = ValueMap()) async throws(WAMPError) {
+        try await call.send(WAMPArguments(list, keywords: keywords), isLast: true)
+    }
+
+    /// Waits for the result.
+    public func result() async throws(WAMPError) -> WAMPArguments { try await progress.result() }
+
+    /// Cancels the call, unless it has ended.
+    public func cancel() { call.cancel() }
+}

@@ -1,0 +1,87 @@
+public import CodecCore
+public import Dispatch
+public import WAMPCore
+
+/// For code that is not asynchronous: the same with completion handlers, each called exactly once, on a queue of choice.
+///
+/// What is asked for in order is sent in that order. Where an asynchronous caller would wait because the connection takes nothing, these
+/// go on until very much waits, and then fail with ``WAMPError/Code/tooManyWaiting``.
+extension WAMPClient {
+    /// Calls a procedure with arguments by their places; see ``call(_:_:options:)``.
+    @discardableResult
+    public func call<each Argument, Output: Sendable>(
+        _ procedure: Procedure<(repeat each Argument), Output>, _ input: repeat each Argument, options: CallOptions = CallOptions(),
+        on queue: DispatchQueue = .main, completion: @escaping @Sendable (Result<Output, WAMPError>) -> Void
+    ) -> WAMPCancellation {
+        let request = "CALL \(procedure.uri)"
+        return begin(queue, completion) { () throws(WAMPError) in
+            do { return try procedure.input.encode((repeat each input), desk.serialization) } catch { throw .unencodable(error, request) }
+        } _: { arguments, reply in
+            desk.beginCall(procedure.uri, arguments, options, .closure(reply))
+        } decode: { [output = procedure.output] arguments throws(WAMPError) in
+            do { return try output.decode(arguments) } catch { throw .undecodable(error, request) }
+        }
+    }
+
+    /// Calls a procedure by its URI; see ``call(_:_:keywords:options:)``.
+    @discardableResult
+    public func call(
+        _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: CallOptions = CallOptions(),
+        on queue: DispatchQueue = .main, completion: @escaping @Sendable (Result<WAMPArguments, WAMPError>) -> Void
+    ) -> WAMPCancellation {
+        call(Procedure.raw(uri), WAMPArguments(list, keywords: keywords), options: options, on: queue, completion: completion)
+    }
+
+    /// Publishes an event; see ``publish(_:_:options:)``.
+    public func publish<Content>(
+        _ topic: Topic<Content>, _ content: Content, options: PublishOptions = PublishOptions(), on queue: DispatchQueue = .main,
+        completion: @escaping @Sendable (Result<WAMPID?, WAMPError>) -> Void
+    ) {
+        let request = "PUBLISH \(topic.uri)"
+        _ = begin(queue, completion) { () throws(WAMPError) in
+            guard topic.match == .exact else { throw WAMPError(.invalidURI, request: request, detail: "this is a pattern") }
+            do { return try topic.form.encode(content, desk.serialization) } catch { throw .unencodable(error, request) }
+        } _: { arguments, reply in
+            desk.beginPublication(topic.uri, arguments, options, .closure(reply))
+        } decode: { publication in
+            publication
+        }
+    }
+
+    /// Publishes an event to a topic by its URI; see ``publish(_:_:keywords:options:)``.
+    public func publish(
+        _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: PublishOptions = PublishOptions(),
+        on queue: DispatchQueue = .main, completion: @escaping @Sendable (Result<WAMPID?, WAMPError>) -> Void
+    ) {
+        publish(Topic.raw(uri), WAMPArguments(list, keywords: keywords), options: options, on: queue, completion: completion)
+    }
+
+    /// Begins something whose outcome is told on a queue.
+    private func begin<Answer: Sendable, Output: Sendable>(
+        _ queue: DispatchQueue, _ completion: @escaping @Sendable (Result<Output, WAMPError>) -> Void,
+        _ encode: () throws(WAMPError) -> WAMPArguments,
+        _ begin: (WAMPArguments, @escaping @Sendable (Result<Answer, WAMPError>) -> Void) -> ClientHandle?,
+        decode: @escaping @Sendable (Answer) throws(WAMPError) -> Output
+    ) -> WAMPCancellation {
+        do throws(WAMPError) {
+            let arguments = try encode()
+            let handle = begin(arguments) { result in
+                queue.async { completion(result.flatMap { answer in Result { () throws(WAMPError) in try decode(answer) } }) }
+            }
+            return WAMPCancellation { [weak desk] in if let handle { desk?.cancel(handle) } }
+        } catch {
+            queue.async { completion(.failure(error)) }
+            return WAMPCancellation {}
+        }
+    }
+}
+
+/// Ends what a completion handler waits for.
+public struct WAMPCancellation: Sendable {
+    let end: @Sendable () -> Void
+
+    init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+    /// Ends it, unless it has ended; the completion handler is told so.
+    public func cancel() { end() }
+}

@@ -1,0 +1,72 @@
+public import Dispatch
+public import WAMPCore
+
+/// For code that is not asynchronous: subscribing and offering, heard on a queue of choice.
+extension WAMPClient {
+    /// Subscribes to a topic, and hears its events on a queue, one at a time, in order.
+    ///
+    /// - Parameters:
+    ///   - topic: The topic, or a pattern.
+    ///   - options: What is to be other than the defaults.
+    ///   - buffer: What becomes of events that come while the queue is busy.
+    ///   - queue: Where the app is told.
+    ///   - hear: An event, a gap, or an event that is not of its type.
+    ///   - completion: Called once, when it is over: in peace if the app ended it, otherwise with why.
+    /// - Returns: What ends it; dropping that changes nothing.
+    @discardableResult
+    public func subscribe<Content: Sendable>(
+        _ topic: Topic<Content>, options: SubscribeOptions = SubscribeOptions(), buffer: EventBuffer = .dropOldest(),
+        on queue: DispatchQueue = .main, hear: @escaping @Sendable (EventItem<Content>) -> Void,
+        completion: @escaping @Sendable (Result<Void, WAMPError>) -> Void = { _ in }
+    ) -> WAMPCancellation {
+        let desk = desk
+        // SAFETY: ends with the subscription, at the latest with the client; cancelled by what is returned.
+        let task = Task {
+            var result: Result<Void, WAMPError> = .success(())
+            do throws(WAMPError) {
+                let feed = try await desk.subscribe(TopicKey(topic.uri, match: topic.match), options, buffer)
+                var items = EventItems(feed: feed, form: topic.form).makeAsyncIterator()
+                while let item = try await items.next() {
+                    await withCheckedContinuation { done in
+                        queue.async {
+                            hear(item)
+                            done.resume()
+                        }
+                    }
+                }
+            } catch {
+                if error.code != .cancelled { result = .failure(error) }
+            }
+            queue.async { [result] in completion(result) }
+        }
+        return WAMPCancellation { task.cancel() }
+    }
+
+    /// Offers a procedure whose handler is called on a queue, and answers when it likes by calling what it is given, once.
+    ///
+    /// - Parameters:
+    ///   - procedure: What is offered.
+    ///   - options: What is to be other than the defaults.
+    ///   - queue: Where the app is called.
+    ///   - handler: Answers a call.
+    ///   - completion: Called once, when the procedure is offered, or why it is not.
+    public func register<Input: Sendable, Output: Sendable>(
+        _ procedure: Procedure<Input, Output>, options: RegisterOptions = RegisterOptions(), on queue: DispatchQueue = .main,
+        handler: @escaping @Sendable (Input, Invocation, @escaping @Sendable (Result<Output, any Error>) -> Void) -> Void,
+        completion: @escaping @Sendable (Result<Registration, WAMPError>) -> Void
+    ) {
+        let record = RegistrationRecord(procedure.uri)
+        let answering = procedure.handler(
+            { input, invocation in
+                let answer = OneAnswer<Output>()
+                queue.async { handler(input, invocation) { answer.give($0) } }
+                return try await answer.wait()
+            }, desk)
+        let desk = desk
+        _ = desk.beginRegistration(
+            procedure.uri, options, record, answering,
+            .closure { result in
+                queue.async { completion(result.map { Registration(desk: desk, record: record) }) }
+            })
+    }
+}

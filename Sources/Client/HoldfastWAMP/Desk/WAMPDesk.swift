@@ -1,0 +1,245 @@
+import Holdfast
+import Logging
+import MachineCore
+import NIOConcurrencyHelpers
+import WAMPCore
+import WebSocketRuntime
+
+/// Runs a `ClientMachine`: the shell around the rules of ``WAMPClient``.
+///
+/// What it knows is read from anywhere at any time, so it is behind a lock and no actor's. Nobody is called with the lock held.
+final class WAMPDesk: Sendable {
+    /// The socket belongs to the app and to ``WAMPClient``.
+    struct WeakSocket {
+        weak var socket: WebSocket?
+    }
+    /// Something that the app waits for, or has.
+    enum Pending {
+        case call(WAMPReply<WAMPArguments>, WAMPRequest)
+        case progress(CallMailbox, WAMPRequest)
+        case publication(WAMPReply<WAMPID?>, WAMPRequest)
+        case listener(Listener)
+        case procedure(Offer)
+    }
+    struct Listener {
+        let key: TopicKey
+        let mailbox: EventMailbox
+        /// Who waits for the subscription to stand for the first time.
+        var reply: WAMPReply<Void>?
+    }
+    struct Offer {
+        let registration: RegistrationRecord
+        let handler: ProcedureHandler
+        /// Who waits for the registration to stand for the first time.
+        var reply: WAMPReply<Void>?
+    }
+    /// A handler at work.
+    struct Running {
+        let task: Task<Void, Never>
+        let input: CallMailbox
+        let registration: RegistrationRecord
+    }
+    /// What is to be done without the lock.
+    enum Deed {
+        case call(WAMPReply<WAMPArguments>, Result<WAMPArguments, WAMPError>)
+        case publication(WAMPReply<WAMPID?>, Result<WAMPID?, WAMPError>)
+        case start(WAMPReply<Void>, Result<Void, WAMPError>)
+        case wake(EventMailbox.Place)
+        case announce(Changes)
+        case finish(CallMailbox, Result<Void, WAMPError>)
+        case cancel(Task<Void, Never>)
+        case part(WAMPParting)
+        case release(Pending)
+        case tell(ClientInput)
+        case log(WAMPError)
+        case answer(ClientHandle, Result<WAMPArguments, WAMPFailure>)
+        case joined(JoinedSession)
+    }
+    struct State {
+        var machine: ClientMachine
+        var effects: [ClientEffect] = []
+        var line: WAMPLine?
+        /// Something was put into the line.
+        var hasOutput = false
+        var session: JoinedSession?
+        /// Who the app is for this connection: nonces are used once.
+        var identification: WAMPIdentification?
+        var lastHandle: UInt64 = 0
+        var pending: [ClientHandle: Pending] = [:]
+        var running: [ClientHandle: Running] = [:]
+        var proofs: [ClientHandle: Task<Void, Never>] = [:]
+        var testaments: [WAMPTestament] = []
+        var alarm: (at: Moment, task: Task<Void, Never>)?
+        /// Why there is no session at present.
+        var cause: WAMPError?
+        var isWaiting = false
+        /// Why nothing more happens; the socket may still be closing.
+        var ending: WAMPError?
+        var isLeaving = false
+        var isOver = false
+        var deeds: [Deed] = []
+    }
+
+    let time: LinkTime
+    let options: WAMPOptions
+    let authentication: WAMPAuthentication
+    let trace: WAMPTrace
+    let socket: NIOLockedValueBox<WeakSocket>
+    /// The state of the session.
+    let changes = Changes()
+    let state: NIOLockedValueBox<State>
+
+    init(
+        _ socket: WebSocket, realm: String, authentication: WAMPAuthentication, options: WAMPOptions, time: LinkTime, seed: UInt64
+    ) {
+        self.socket = NIOLockedValueBox(WeakSocket(socket: socket))
+        (self.authentication, self.options, self.time, trace) = (authentication, options, time, WAMPTrace(options))
+        state = NIOLockedValueBox(State(machine: ClientMachine(policy: options.policy(realm, authentication), seed: seed)))
+    }
+
+    // MARK: - Changes
+
+    /// Tells the machine.
+    func tell(_ input: ClientInput) { change { state, now in Self.tell(input, &state, now) } }
+
+    static func tell(_ input: ClientInput, _ state: inout State, _ now: Moment) {
+        guard !state.isOver else { return }
+        state.machine.handle(input, at: now, into: &state.effects)
+    }
+
+    /// Changes what is known, then does what the machine asks for; whom that concerns is called without the lock.
+    func change(_ body: (inout State, Moment) -> Void) {
+        let (line, deeds) = state.withLockedValue { state -> (WAMPLine?, [Deed]) in
+            let line = state.line
+            body(&state, time.now())
+            for effect in state.effects { perform(effect, &state) }
+            state.effects.removeAll(keepingCapacity: true)
+            if !state.isOver { setAlarm(&state) }
+            defer { (state.deeds, state.hasOutput) = ([], false) }
+            return (state.hasOutput ? state.line ?? line : nil, state.deeds)
+        }
+        line?.drain()
+        for deed in deeds { perform(deed) }
+    }
+
+    private func perform(_ effect: ClientEffect, _ state: inout State) {
+        switch effect {
+        case .send(let message):
+            state.line?.put(.message(message))
+            state.hasOutput = true
+        case .prove(let handle, let method, let extra): prove(handle, method, extra, &state)
+        case .check(let handle, let details): check(handle, details, &state)
+        case .drop(let ending): drop(ending, &state)
+        case .news(let news): hear(news, &state)
+        }
+    }
+
+    private func perform(_ deed: Deed) {
+        switch deed {
+        case .call(let reply, let result): reply.end(result)
+        case .publication(let reply, let result): reply.end(result)
+        case .start(let reply, let result): reply.end(result)
+        case .wake(let place): place.resume()
+        case .announce(let changes): changes.announce()
+        case .finish(let mailbox, let end): mailbox.finish(end)
+        case .cancel(let task): task.cancel()
+        case .part(let parting): part(parting, nil)
+        case .release: break
+        case .tell(let input): tell(input)
+        case .log(let error): log(error)
+        case .answer(let handle, let outcome): answer(handle, outcome)
+        case .joined(let session):
+            options.logger.info("session \(session.id) has joined \(session.realm)")
+            restoreTestaments()
+        }
+    }
+
+    private func setAlarm(_ state: inout State) {
+        // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
+        guard let deadline = state.machine.deadline, deadline < state.alarm?.at ?? .distantFuture else { return }
+        state.alarm?.task.cancel()
+        // SAFETY: holds the desk weakly; cancelled at the end, or by an earlier alarm.
+        let task = Task { [weak self, time] in
+            if (try? await time.sleep(deadline)) != nil { self?.ring(deadline) }
+        }
+        state.alarm = (deadline, task)
+    }
+
+    private func ring(_ moment: Moment) {
+        change { state, now in
+            if state.alarm?.at == moment { state.alarm = nil }  // Otherwise an earlier alarm has taken its place.
+            if !state.isOver { state.machine.wake(at: now, into: &state.effects) }
+        }
+    }
+
+    /// A handle that was never used.
+    static func newHandle(_ state: inout State) -> ClientHandle {
+        state.lastHandle += 1
+        return ClientHandle(state.lastHandle)
+    }
+
+    // MARK: - The end
+
+    /// Nothing more happens: everybody who waits is told.
+    func finish(_ error: WAMPError?) {
+        change { state, now in
+            guard !state.isOver else { return }
+            lose(&state, now)
+            Self.tell(.leave(reason: WAMPURI.Close.closeRealm), &state, now)
+            state.ending = state.ending ?? error ?? WAMPError(.closed)
+            for effect in state.effects { if case .news(let news) = effect { hear(news, &state) } }
+            state.effects.removeAll()
+            state.isOver = true
+            state.alarm?.task.cancel()
+            state.alarm = nil
+            // Whatever the machine has not ended by now.
+            for handle in state.pending.keys { end(handle, nil, &state) }
+            state.deeds += state.running.values.map { .cancel($0.task) }
+            state.deeds += state.running.values.map { .finish($0.input, .success(())) }
+            state.deeds.append(.announce(changes))
+            state.testaments = []
+        }
+    }
+
+    /// Waits until all is over.
+    func over() async {
+        while !Task.isCancelled {
+            let version = changes.version
+            if state.withLockedValue(\.isOver) { return }
+            await changes.next(after: version)
+        }
+    }
+
+    // MARK: - What is known
+
+    var clientState: WAMPState {
+        state.withLockedValue { state in
+            if let ending = state.ending { return .closed(ending.code == .closed ? nil : ending) }
+            if let session = state.session { return .joined(session) }
+            return state.isWaiting ? .waiting(state.cause) : .connecting
+        }
+    }
+
+    /// Waits until the session has joined.
+    func joined(within patience: Duration?) async throws(WAMPError) -> JoinedSession {
+        let limit = patience.map { time.now() + $0 }
+        let alarm = limit.map { limit in
+            // SAFETY: cancelled when the wait is over.
+            Task { [time, changes] in if (try? await time.sleep(limit)) != nil { changes.announce() } }
+        }
+        defer { alarm?.cancel() }
+        while true {
+            let version = changes.version
+            switch clientState {
+            case .joined(let session): return session
+            case .closed(let error): throw error ?? WAMPError(.closed)
+            case .connecting, .waiting: break
+            }
+            if Task.isCancelled { throw WAMPError(.cancelled) }
+            if let limit, time.now() >= limit { throw WAMPError(.timedOut, wasSent: false, isRetryable: true) }
+            await changes.next(after: version)
+        }
+    }
+
+    func log(_ error: WAMPError) { options.logger.warning("\(error)") }
+}

@@ -1,0 +1,161 @@
+import CodecCore
+import DequeModule
+import Holdfast
+import Logging
+import NIOConcurrencyHelpers
+import WAMPCore
+import WebSocketCore
+
+/// The way out of one connection: what the machine orders is put here in order, and leaves without anybody's lock held.
+///
+/// Whoever puts something here also sees to it that it leaves, unless another does so already: then that one takes it along.
+final class WAMPLine: Sendable {
+    /// What leaves, in order.
+    enum Item: Sendable {
+        case message(WAMPMessage)
+        case part(WAMPParting)
+    }
+    private struct State {
+        var items: Deque<Item> = []
+        /// Somebody sends.
+        var isBusy = false
+        /// The connection takes nothing at once: a task waits for it.
+        var isCongested = false
+        var isOver = false
+        /// What cannot wait for the messages before it.
+        var urgent: WAMPParting?
+    }
+    /// Messages that wait, before senders wait too.
+    static let crowd = 512
+    /// Messages that wait, before nothing more is read.
+    static let throng = 4096
+
+    let connection: WebSocketConnection
+    let serialization: WAMPSerialization
+    private let trace: WAMPTrace
+    private let part: @Sendable (WAMPParting, WebSocketConnection) -> Void
+    private let state = NIOLockedValueBox(State())
+    let changes = Changes()
+
+    init(
+        _ connection: WebSocketConnection, _ serialization: WAMPSerialization, _ trace: WAMPTrace,
+        part: @escaping @Sendable (WAMPParting, WebSocketConnection) -> Void
+    ) {
+        (self.connection, self.serialization, self.trace, self.part) = (connection, serialization, trace, part)
+    }
+
+    /// Puts something here; ``drain()`` has to follow.
+    func put(_ item: Item) {
+        state.withLockedValue { state in
+            guard !state.isOver else { return }
+            // The link takes nothing, so it would not take a farewell either.
+            if state.isCongested, case .part(let parting) = item { return state.urgent = parting }
+            state.items.append(item)
+        }
+    }
+
+    /// Sends what waits, as far as the connection takes it.
+    func drain() {
+        if let parting = state.withLockedValue({ $0.urgent.take() }) { part(parting, connection) }
+        while let items = take() {
+            for (place, item) in items.enumerated() {
+                switch item {
+                case .part(let parting): part(parting, connection)
+                case .message(let message):
+                    guard let encoded = encode(message) else { continue }
+                    // One that is ending says so by itself.
+                    if (try? connection.offer(encoded)) == false { return wait(encoded, items.dropFirst(place + 1)) }
+                }
+            }
+            state.withLockedValue { $0.isBusy = false }
+        }
+    }
+
+    private func take() -> Deque<Item>? {
+        state.withLockedValue { state in
+            guard !state.isBusy, !state.items.isEmpty else { return nil }
+            state.isBusy = true
+            defer { state.items = [] }
+            return state.items
+        }
+    }
+
+    private func encode(_ message: WAMPMessage) -> Message? {
+        trace.sent(message)
+        do {
+            let bytes = try message.encoded(as: serialization)
+            return serialization.isText ? .text(String(decoding: bytes, as: UTF8.self)) : .binary(bytes)
+        } catch {
+            // A hole in the numbers of requests would be a violation, so another connection begins anew.
+            trace.unencodable(message, error)
+            part(.reconnect(.internalError, reason: "a message cannot be written"), connection)
+            return nil
+        }
+    }
+
+    /// The connection takes nothing at once: the rest waits for it, in order.
+    private func wait(_ first: Message, _ rest: Deque<Item>.SubSequence) {
+        state.withLockedValue { state in
+            state.isCongested = true
+            state.items.prepend(contentsOf: rest)
+        }
+        // SAFETY: ends when the connection has taken it all, or is ending.
+        Task {
+            var next: Message? = first
+            while let message = next {
+                guard (try? await connection.send(message)) != nil else { break }
+                next = nextWaiting()
+            }
+            let isDone = state.withLockedValue { state in
+                (state.isBusy, state.isCongested) = (false, false)
+                return state.isOver
+            }
+            changes.announce()
+            if !isDone { drain() }
+        }
+    }
+
+    private func nextWaiting() -> Message? {
+        while true {
+            let item = state.withLockedValue { $0.isOver ? nil : $0.items.popFirst() }
+            switch item {
+            case .message(let message)?: if let encoded = encode(message) { return encoded }
+            case .part(let parting)?: part(parting, connection)
+            case nil: return nil
+            }
+            if isRelieved { changes.announce() }
+        }
+    }
+
+    /// Whether it is time to wake who waits for room: below each limit, and not for every message.
+    private var isRelieved: Bool { state.withLockedValue { $0.items.count % (Self.crowd / 2) == Self.crowd / 2 - 1 } }
+
+    /// How many messages wait.
+    var count: Int { state.withLockedValue(\.items.count) }
+
+    /// Waits until fewer messages wait, the line is over, or it is told after a change that this has been long enough.
+    func room(below limit: Int, isEnough: () -> Bool = { false }) async {
+        while !Task.isCancelled {
+            let version = changes.version
+            if state.withLockedValue({ $0.isOver || $0.items.count < limit }) || isEnough() { return }
+            await changes.next(after: version)
+        }
+    }
+
+    /// The connection is gone.
+    func end() {
+        state.withLockedValue { state in
+            state.isOver = true
+            state.items = []
+        }
+        changes.announce()
+    }
+}
+
+/// What becomes of the present connection.
+enum WAMPParting: Hashable, Sendable {
+    /// It is closed, and another is made.
+    case reconnect(CloseCode, reason: String)
+    /// It is closed, and no other is made.
+    case stop
+}

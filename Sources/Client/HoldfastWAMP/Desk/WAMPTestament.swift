@@ -1,0 +1,44 @@
+import CodecCore
+import WAMPCore
+
+/// An event that the router publishes when the session is gone.
+struct WAMPTestament: Sendable {
+    static let procedure = "wamp.session.add_testament"
+    static let flush = "wamp.session.flush_testaments"
+
+    let topic: String
+    let arguments: WAMPArguments
+    let options: PublishOptions
+    let scope: TestamentScope
+
+    /// What the call carries.
+    ///
+    /// Source: WAMP, "Session Testament".
+    func call() throws(CodecError) -> WAMPArguments {
+        WAMPArguments(
+            [.text(topic), .array(try arguments.list), .map(try arguments.keywords)],
+            keywords: ["publish_options": .map(publishOptions), "scope": .text(scope.rawValue)])
+    }
+
+    private var publishOptions: ValueMap {
+        var map = options.other
+        if options.isRetained { map["retain"] = true }
+        if let discloseMe = options.discloseMe { map["disclose_me"] = .bool(discloseMe) }
+        for (prefix, audience) in [("exclude", options.excluded), ("eligible", options.eligible)] {
+            if let sessions = audience.sessions { map[.text(prefix)] = .array(sessions.map { Value($0) }) }
+            if let authIDs = audience.authIDs { map[.text(prefix + "_authid")] = .array(authIDs.map { .text($0) }) }
+            if let authRoles = audience.authRoles { map[.text(prefix + "_authrole")] = .array(authRoles.map { .text($0) }) }
+        }
+        return map
+    }
+}
+
+/// When a testament is published.
+///
+/// Source: WAMP, "Session Testament".
+public enum TestamentScope: String, Hashable, Sendable, CaseIterable {
+    /// When the session is gone for good.
+    case destroyed
+    /// When its connection is lost, though the router may keep the session.
+    case detached
+}

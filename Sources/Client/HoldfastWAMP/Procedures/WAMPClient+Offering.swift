@@ -1,0 +1,50 @@
+import CodecCore
+public import WAMPCore
+
+/// Offering procedures.
+///
+/// Each invocation runs in a task of its own, so a handler may call others, also itself. When the caller no longer wants the result, or the
+/// connection is lost, that task is cancelled. What a handler throws becomes an ERROR: a ``WAMPFailure`` as it is, anything else
+/// as ``WAMPOptions/failure`` says.
+extension WAMPClient {
+    /// Offers a procedure; returns when the router calls it.
+    ///
+    /// Input that is not of the declared type is answered with `wamp.error.invalid_argument`.
+    ///
+    /// - Parameters:
+    ///   - procedure: What is offered; its URI may be a pattern.
+    ///   - options: What is to be other than the defaults.
+    ///   - handler: Answers a call.
+    @discardableResult
+    public func register<Input, Output>(
+        _ procedure: Procedure<Input, Output>, options: RegisterOptions = RegisterOptions(),
+        _ handler: @escaping @Sendable (Input, Invocation) async throws -> Output
+    ) async throws(WAMPError) -> Registration {
+        try await desk.register(procedure.uri, options, procedure.handler(handler, desk))
+    }
+
+    /// Offers a procedure by its URI; returns when the router calls it.
+    @discardableResult
+    public func register(
+        _ uri: String, options: RegisterOptions = RegisterOptions(),
+        handler: @escaping @Sendable (WAMPArguments, Invocation) async throws -> WAMPArguments
+    ) async throws(WAMPError) -> Registration {
+        try await register(Procedure.raw(uri), options: options, handler)
+    }
+}
+
+extension Procedure {
+    /// A handler of values as one of arguments.
+    func handler(
+        _ handler: @escaping @Sendable (Input, Invocation) async throws -> Output, _ desk: WAMPDesk
+    ) -> ProcedureHandler {
+        { [input, output, weak desk] arguments, invocation in
+            let value: Input
+            do { value = try input.decode(arguments) } catch {
+                throw WAMPFailure(WAMPURI.Error.invalidArgument, ["the arguments are not of the declared type"])
+            }
+            let result = try output.encode(try await handler(value, invocation), desk?.serialization)
+            return result
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// What becomes of events that come while their consumer is busy.
+///
+/// Each subscriber has a buffer of its own. A slow one holds up nobody: what it misses is told as ``EventGap/dropped(_:)``, in the place
+/// of the hole.
+public enum EventBuffer: Hashable, Sendable {
+    /// Once so many events wait, the oldest gives way.
+    case dropOldest(capacity: Int = 1024)
+    /// Once so many events wait, those that come are dropped.
+    case dropNewest(capacity: Int = 1024)
+    /// Once so many events wait, the stream fails with ``WAMPError/Code/overrun`` behind them.
+    case fail(capacity: Int = 1024)
+
+    /// How many events may wait, at least 1.
+    var capacity: Int {
+        switch self {
+        case .dropOldest(let capacity), .dropNewest(let capacity), .fail(let capacity): max(capacity, 1)
+        }
+    }
+}

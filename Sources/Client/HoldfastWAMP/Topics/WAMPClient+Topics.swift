@@ -1,0 +1,54 @@
+public import CodecCore
+public import WAMPCore
+
+/// Publishing and subscribing.
+extension WAMPClient {
+    /// Publishes an event.
+    ///
+    /// Without `PublishOptions.isAcknowledged` it returns when the event is on its way; with it, when the router has taken it.
+    ///
+    /// - Returns: The router's name for the publication; nil without acknowledgement.
+    @discardableResult
+    public func publish<Content>(
+        _ topic: Topic<Content>, _ content: Content, options: PublishOptions = PublishOptions()
+    ) async throws(WAMPError) -> WAMPID? {
+        guard topic.match == .exact else { throw WAMPError(.invalidURI, request: "PUBLISH \(topic.uri)", detail: "this is a pattern") }
+        let arguments: WAMPArguments
+        do { arguments = try topic.form.encode(content, desk.serialization) } catch { throw .unencodable(error, "PUBLISH \(topic.uri)") }
+        return try await desk.publish(topic.uri, arguments, options)
+    }
+
+    /// Publishes an event to a topic by its URI.
+    ///
+    /// - Parameters:
+    ///   - uri: The topic's URI.
+    ///   - list: Values by place.
+    ///   - keywords: Values by name.
+    ///   - options: What is to be other than the defaults.
+    /// - Returns: The router's name for the publication; nil without acknowledgement.
+    @discardableResult
+    public func publish(
+        _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: PublishOptions = PublishOptions()
+    ) async throws(WAMPError) -> WAMPID? {
+        try await desk.publish(uri, WAMPArguments(list, keywords: keywords), options)
+    }
+
+    /// Subscribes to a topic; returns when the subscription stands.
+    ///
+    /// - Parameters:
+    ///   - topic: The topic, or a pattern.
+    ///   - options: What is to be other than the defaults. Of several subscribers to one topic the first one's count.
+    ///   - buffer: What becomes of events that come while the consumer is busy.
+    public func subscribe<Content>(
+        _ topic: Topic<Content>, options: SubscribeOptions = SubscribeOptions(), buffer: EventBuffer = .dropOldest()
+    ) async throws(WAMPError) -> Events<Content> {
+        Events(feed: try await desk.subscribe(TopicKey(topic.uri, match: topic.match), options, buffer), form: topic.form)
+    }
+
+    /// Subscribes to a topic by its URI, or to a pattern; returns when the subscription stands.
+    public func subscribe(
+        _ uri: String, match: WAMPMatch = .exact, options: SubscribeOptions = SubscribeOptions(), buffer: EventBuffer = .dropOldest()
+    ) async throws(WAMPError) -> Events<WAMPArguments> {
+        try await subscribe(Topic.raw(uri, match: match), options: options, buffer: buffer)
+    }
+}

@@ -1,0 +1,95 @@
+import CodecCore
+import HoldfastCodecs
+import WAMPCore
+
+/// How values of Swift get into arguments and out of them: straight to bytes and from bytes where the serialization is binary.
+enum ArgumentsCoding {
+    /// In JSON, bytes may be plain Base64: not all routers mark them as the specification has it.
+    private static let options: CodecOptions = {
+        var options = CodecOptions()
+        options.readsBase64 = true
+        return options
+    }()
+    private static let values = (encoder: ValueEncoder(options: options), decoder: ValueDecoder(options: options))
+    private static let messagePack = (encoder: MessagePackEncoder(options: options), decoder: MessagePackDecoder(options: options))
+    private static let cbor = (encoder: CBOREncoder(options: options), decoder: CBORDecoder(options: options))
+
+    // MARK: - Writing
+
+    /// A value as all arguments by place: it has to be written as an array.
+    static func list<Source: Encodable>(_ source: Source, _ serialization: WAMPSerialization?) throws -> WAMPArguments {
+        switch serialization {
+        case .messagePack: return try WAMPArguments(list: messagePack.encoder.encode(source), as: .messagePack)
+        case .cbor: return try WAMPArguments(list: cbor.encoder.encode(source), as: .cbor)
+        case .json, nil:
+            guard let items = try values.encoder.encode(source).items else { throw mismatch(Source.self, "as an array") }
+            return WAMPArguments(items)
+        }
+    }
+
+    /// A value as all arguments by name: it has to be written with keys.
+    static func keywords<Source: Encodable>(_ source: Source, _ serialization: WAMPSerialization?) throws -> WAMPArguments {
+        switch serialization {
+        case .messagePack: return try WAMPArguments(list: [], keywords: messagePack.encoder.encode(source), as: .messagePack)
+        case .cbor: return try WAMPArguments(list: [], keywords: cbor.encoder.encode(source), as: .cbor)
+        case .json, nil:
+            guard let entries = try values.encoder.encode(source).entries else { throw mismatch(Source.self, "with keys") }
+            return WAMPArguments(keywords: entries)
+        }
+    }
+
+    private static func mismatch(_ type: Any.Type, _ form: String) -> WAMPError {
+        WAMPError(.unencodable, detail: "\(type) is not written \(form)")
+    }
+
+    // MARK: - Reading
+
+    /// All arguments by place as a value that is read from an array.
+    static func value<Target: Decodable>(_ type: Target.Type, ofListIn arguments: WAMPArguments) throws -> Target {
+        let value = try arguments.withRawList { bytes, serialization in try decode(type, bytes, serialization) }
+        if case .some(.some(let value)) = value { return value }
+        return try values.decoder.decode(type, from: .array(arguments.list))
+    }
+
+    /// All arguments by name as a value that is read by its keys.
+    static func value<Target: Decodable>(_ type: Target.Type, ofKeywordsIn arguments: WAMPArguments) throws -> Target {
+        let value = try arguments.withRawKeywords { bytes, serialization in try decode(type, bytes, serialization) }
+        if case .some(.some(let value)) = value { return value }
+        return try values.decoder.decode(type, from: .map(arguments.keywords))
+    }
+
+    /// Data of no fixed shape as a value of Swift.
+    static func value<Target: Decodable>(_ type: Target.Type, of value: Value) throws -> Target {
+        if type == Value.self, let value = value as? Target { return value }
+        return try values.decoder.decode(type, from: value)
+    }
+
+    /// Nil of what is read by way of a `Value`.
+    private static func decode<Target: Decodable>(_ type: Target.Type, _ bytes: RawSpan, _ serialization: WAMPSerialization) throws
+        -> Target?
+    {
+        switch serialization {
+        case .messagePack: try messagePack.decoder.decode(type, from: bytes)
+        case .cbor: try cbor.decoder.decode(type, from: bytes)
+        case .json: nil
+        }
+    }
+}
+
+/// Arguments of simple types, gathered without a coder.
+struct PlainArguments {
+    private(set) var list: [Value] = []
+    private(set) var isPlain = true
+
+    mutating func append<Source>(_ source: Source) {
+        switch source {
+        case let text as String: list.append(.text(text))
+        case let number as Int: list.append(.integer(Int64(number)))
+        case let number as UInt64: list.append(Value(number))
+        case let number as Double: list.append(.float(number))
+        case let flag as Bool: list.append(.bool(flag))
+        case let value as Value: list.append(value)
+        default: isPlain = false
+        }
+    }
+}

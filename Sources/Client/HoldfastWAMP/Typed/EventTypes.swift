@@ -1,0 +1,94 @@
+public import CodecCore
+import HoldfastCodecs
+public import WAMPCore
+
+/// Events of several types on one topic, told apart by a number or a name that they carry.
+///
+/// ```swift
+/// enum Ride { case moved(Position), ended(Receipt) }
+/// let types = EventTypes<Ride>(at: .place(0))
+///     .with(50, as: Position.self, in: .place(1)) { .moved($0) }
+///     .with(51, as: Receipt.self, in: .list) { .ended($0) }
+/// let rides = Topic<Ride>("com.app.rides", form: types.form)
+/// ```
+public struct EventTypes<Content>: Sendable {
+    /// Where something stands in an event.
+    public struct Place: Hashable, Sendable {
+        enum Kind: Hashable, Sendable { case place(Int), key(String), keyword(String), list, keywords }
+        let kind: Kind
+
+        /// The argument at a place, counted from 0.
+        public static func place(_ index: Int) -> Place { Place(kind: .place(index)) }
+        /// What stands under a key in the first argument.
+        public static func key(_ key: String) -> Place { Place(kind: .key(key)) }
+        /// A keyword argument.
+        public static func keyword(_ name: String) -> Place { Place(kind: .keyword(name)) }
+        /// All arguments, as an array.
+        public static var list: Place { Place(kind: .list) }
+        /// All keyword arguments, as an object.
+        public static var keywords: Place { Place(kind: .keywords) }
+
+        func decode<Body: Decodable>(_ type: Body.Type, from arguments: WAMPArguments) throws -> Body {
+            switch kind {
+            case .list: try ArgumentsCoding.value(type, ofListIn: arguments)
+            case .keywords: try ArgumentsCoding.value(type, ofKeywordsIn: arguments)
+            case .place, .key, .keyword: try ArgumentsCoding.value(type, of: value(in: arguments))
+            }
+        }
+
+        func value(in arguments: WAMPArguments) throws -> Value {
+            switch kind {
+            case .place(let index):
+                let list = try arguments.list
+                return list.indices.contains(index) ? list[index] : .null
+            case .key(let key): return try arguments.list.first?[key] ?? .null
+            case .keyword(let name): return try arguments.keywords[.text(name)] ?? .null
+            case .list: return try .array(arguments.list)
+            case .keywords: return try .map(arguments.keywords)
+            }
+        }
+    }
+
+    private let mark: Place
+    private var types: [Value: @Sendable (WAMPArguments) throws -> Content] = [:]
+    private var otherwise: (@Sendable (Value, WAMPArguments) throws -> Content)?
+
+    /// No type yet.
+    ///
+    /// - Parameter mark: Where the number or the name stands that tells the types apart.
+    public init(at mark: Place) { self.mark = mark }
+
+    /// The same with one more type.
+    ///
+    /// - Parameters:
+    ///   - name: The number or the name of the type.
+    ///   - type: What such an event is decoded as.
+    ///   - body: Where that stands; by default in all arguments together.
+    ///   - wrap: Makes the event of it.
+    public func with<Body: Decodable>(
+        _ name: Value, as type: Body.Type, in body: Place = .list, _ wrap: @escaping @Sendable (Body) -> Content
+    ) -> EventTypes where Body: Sendable {
+        var copy = self
+        copy.types[name] = { wrap(try body.decode(Body.self, from: $0)) }
+        return copy
+    }
+
+    /// The same, with what becomes of events of other types; without it they are undecodable.
+    public func otherwise(_ make: @escaping @Sendable (_ name: Value, WAMPArguments) throws -> Content) -> EventTypes {
+        var copy = self
+        copy.otherwise = make
+        return copy
+    }
+
+    /// The form for a ``Topic``, to subscribe to.
+    public var form: WAMPForm<Content> {
+        WAMPForm<Content> { _, _ in
+            throw WAMPError(.unencodable, detail: "events that are told apart by a type can only be received")
+        } decode: { arguments in
+            let name = try mark.value(in: arguments)
+            if let type = types[name] { return try type(arguments) }
+            guard let otherwise else { throw WAMPError(.undecodable, detail: "no type is registered for \(name)") }
+            return try otherwise(name, arguments)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+public import Holdfast
+import MachineCore
+public import WAMPCore
+import WebSocketRuntime
+
+/// A client of WAMP v2 that survives: calls and topics over one WebSocket that outlives its connections.
+///
+/// ```swift
+/// enum API {
+///     static let add = Procedure<(Int, Int), Int>("com.app.add")
+///     static let chat = Topic<ChatLine>("com.app.chat")
+/// }
+/// let wamp = WAMPClient("wss://example.com/ws", realm: "realm1")
+/// let sum = try await wamp.call(API.add, 23, 7)
+/// for try await event in try await wamp.subscribe(API.chat) { show(event.content) }
+/// ```
+///
+/// After a loss it joins again with a fresh proof, and subscriptions and registrations stand again in their order. What
+/// was under way ends with ``WAMPError/Code/connectionLost``, and streams say what may be missing. It ends with ``close()``, when the
+/// router says that coming again makes no sense, or when the last reference to it is gone.
+public final class WAMPClient: Sendable {
+    /// The connection's life: its state, its statistics.
+    public let socket: WebSocket
+    let desk: WAMPDesk
+    private let run: Task<Void, Never>
+
+    /// Starts to connect.
+    ///
+    /// - Parameters:
+    ///   - url: `wss://…`, or `ws://…`.
+    ///   - realm: The realm to join.
+    ///   - authentication: How the app proves who it is.
+    ///   - options: What is to be other than the defaults.
+    ///   - configure: Changes what is to be other than the defaults of the socket.
+    public convenience init(
+        _ url: String, realm: String, authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
+        configure: (inout WebSocketOptions) -> Void = { _ in }
+    ) {
+        let socket = WebSocket(url) { socket in
+            WAMPOptions.prepare(&socket)
+            configure(&socket)
+        }
+        self.init(socket: socket, realm: realm, authentication: authentication, options: options)
+    }
+
+    /// Speaks over a socket that is there already; see ``WAMPOptions/prepare(_:_:)``.
+    ///
+    /// Nobody else should send over it.
+    ///
+    /// - Parameters:
+    ///   - socket: The socket; it lives at least as long as this.
+    ///   - realm: The realm to join.
+    ///   - authentication: How the app proves who it is.
+    ///   - options: What is to be other than the defaults.
+    ///   - clock: What deadlines are measured with.
+    ///   - seed: Where chance begins; by default another for each.
+    public init<C: Clock>(
+        socket: WebSocket, realm: String, authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
+        clock: C = ContinuousClock(), seed: UInt64 = .random(in: .min ... .max)
+    ) where C.Duration == Duration {
+        let desk = WAMPDesk(socket, realm: realm, authentication: authentication, options: options, time: LinkTime(clock), seed: seed)
+        (self.socket, self.desk) = (socket, desk)
+        let events = socket.events
+        // SAFETY: owned by this object and cancelled with it.
+        run = Task { await desk.follow(events) }
+    }
+
+    deinit {
+        run.cancel()
+        // The task may hold the desk for a moment longer.
+        desk.finish(nil)
+    }
+
+    /// How it stands with the router.
+    public var state: WAMPState { desk.clientState }
+
+    /// How it stands with the router, the present state first; ends with ``WAMPState/closed(_:)``.
+    ///
+    /// Whoever is slow misses states in between, never the last.
+    public var states: WAMPStates { WAMPStates(client: self) }
+
+    /// Waits until the session has joined.
+    ///
+    /// - Parameter patience: How long to wait; nil: as long as it takes.
+    @discardableResult
+    public func joined(within patience: Duration? = nil) async throws(WAMPError) -> JoinedSession {
+        try await desk.joined(within: patience)
+    }
+
+    /// Leaves the realm and closes the socket for good; returns when that is done.
+    ///
+    /// The router is told goodbye, and has ``WAMPOptions/answerPatience`` to answer. What waits for an answer ends with
+    /// ``WAMPError/Code/closed``, streams end in peace.
+    public func close() async {
+        desk.leave()
+        await desk.over()
+    }
+}
+
+extension WAMPClient {
+    /// How many messages wait because the connection takes nothing.
+    package var waitingToSend: Int { desk.waitingToSend }
+}

@@ -1,0 +1,54 @@
+import Holdfast
+import WAMPCore
+
+extension WAMPError {
+    /// The errors that may pass by themselves.
+    private static let passing: Set<String> = [
+        WAMPURI.Error.networkFailure, WAMPURI.Error.unavailable, WAMPURI.Error.noAvailableCallee, WAMPURI.Error.timeout,
+        WAMPURI.Error.noSuchProcedure, WAMPURI.Error.authorizationFailed, WAMPURI.Close.systemShutdown,
+    ]
+
+    /// The failure of a request.
+    init(_ failure: ClientFailure, of request: String?) {
+        switch failure {
+        case .refused(let uri, let arguments):
+            self.init(.refused, uri: uri, arguments: arguments, request: request, wasSent: true, isRetryable: Self.passing.contains(uri))
+        case .connectionLost(let wasSent): self.init(.connectionLost, request: request, wasSent: wasSent, isRetryable: true)
+        case .timedOut(let wasSent):
+            self.init(.timedOut, uri: WAMPURI.Error.timeout, request: request, wasSent: wasSent, isRetryable: true)
+        case .cancelled(let wasSent): self.init(.cancelled, uri: WAMPURI.Error.canceled, request: request, wasSent: wasSent)
+        case .notJoined: self.init(.notJoined, request: request, wasSent: false, isRetryable: true)
+        case .ended: self.init(.closed, request: request)
+        case .invalidURI(let uri):
+            self.init(
+                .invalidURI, uri: WAMPURI.Error.invalidURI, request: request, wasSent: false,
+                detail: String(uri.prefix(128)).debugDescription)
+        case .tooManyWaiting: self.init(.tooManyWaiting, request: request, wasSent: false, isRetryable: true)
+        case .unsupported(let feature): self.init(.unsupported, request: request, wasSent: false, detail: feature)
+        }
+    }
+
+    /// The end of the socket.
+    init(_ error: WebSocketError) {
+        self.init(.connection, detail: error.transport.detail, underlying: error, isRetryable: error.isRetryable)
+    }
+
+    /// The same, of a request.
+    func of(_ request: String?) -> WAMPError {
+        WAMPError(
+            code, uri: uri, arguments: arguments, request: request, wasSent: wasSent, detail: detail, underlying: underlying,
+            isRetryable: isRetryable)
+    }
+
+    /// What was to be sent cannot be written.
+    static func unencodable(_ error: any Error, _ request: String) -> WAMPError {
+        (error as? WAMPError)?.of(request)
+            ?? WAMPError(.unencodable, request: request, wasSent: false, detail: "\(error)", underlying: error)
+    }
+
+    /// What came is not of its type.
+    static func undecodable(_ error: any Error, _ request: String) -> WAMPError {
+        (error as? WAMPError)?.of(request)
+            ?? WAMPError(.undecodable, request: request, wasSent: true, detail: "\(error)", underlying: error)
+    }
+}

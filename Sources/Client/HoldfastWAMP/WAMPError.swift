@@ -1,0 +1,114 @@
+import CodecCore
+import Holdfast
+public import WAMPCore
+
+/// Why a request, or the session, did not come to what was asked for.
+///
+/// Says what failed, in which request, and whether trying again may help.
+public struct WAMPError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong, in one word.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private let word: String
+
+        private init(_ word: String) { self.word = word }
+
+        /// The router or the callee answered with an error; ``WAMPError/uri`` says which.
+        public static let refused = Code("refused")
+        /// The connection was lost before the answer came; ``WAMPError/wasSent`` says whether the request had left by then.
+        public static let connectionLost = Code("connectionLost")
+        /// Its time was over.
+        public static let timedOut = Code("timedOut")
+        /// The task, or the app, cancelled it.
+        public static let cancelled = Code("cancelled")
+        /// There is no session, and it was not to wait for one.
+        public static let notJoined = Code("notJoined")
+        /// The app has closed the client.
+        public static let closed = Code("closed")
+        /// The URI breaks the rules; nothing was sent.
+        public static let invalidURI = Code("invalidURI")
+        /// So many requests wait already.
+        public static let tooManyWaiting = Code("tooManyWaiting")
+        /// The router lacks what the request needs; nothing was sent.
+        public static let unsupported = Code("unsupported")
+        /// What was to be sent cannot be written; nothing was sent.
+        public static let unencodable = Code("unencodable")
+        /// What came is not of the type that was asked for.
+        public static let undecodable = Code("undecodable")
+        /// More came than the buffer holds, and it was to fail then.
+        public static let overrun = Code("overrun")
+        /// The router ended the session, or did not let it join; ``WAMPError/uri`` says why.
+        public static let dismissed = Code("dismissed")
+        /// The router could not prove who it is.
+        public static let imposter = Code("imposter")
+        /// The socket ended, or could not connect; ``WAMPError/underlying`` says why.
+        public static let connection = Code("connection")
+
+        /// The word.
+        public var description: String { word }
+    }
+
+    /// What went wrong, in one word.
+    public let code: Code
+    /// The URI of the error, if the peer named one.
+    public let uri: String?
+    /// What the peer's error carried.
+    public let arguments: WAMPArguments
+    /// The request it belongs to, in words: `CALL com.app.add2`; nil if it is the session's.
+    public let request: String?
+    /// Whether the request had been sent, where that is known: if not, it certainly had no effect.
+    public let wasSent: Bool?
+    /// More, in words.
+    public let detail: String?
+    /// The error of the layer below, such as a `WebSocketError` or a `DecodingError`.
+    public let underlying: (any Error)?
+    /// Whether the same may succeed later, without anybody changing anything.
+    ///
+    /// What was sent may have had its effect already: see ``wasSent``.
+    public let isRetryable: Bool
+
+    init(
+        _ code: Code, uri: String? = nil, arguments: WAMPArguments = .none, request: String? = nil, wasSent: Bool? = nil,
+        detail: String? = nil, underlying: (any Error)? = nil, isRetryable: Bool = false
+    ) {
+        (self.code, self.uri, self.arguments, self.request, self.wasSent) = (code, uri, arguments, request, wasSent)
+        (self.detail, self.underlying, self.isRetryable) = (detail, underlying, isRetryable)
+    }
+
+    /// What failed, where, and whether it may be retried; of what the peer's error carried only a text in the first place is shown.
+    public var description: String {
+        var text = request.map { "\($0) " } ?? "the session "
+        text += words
+        if let detail { text += ": \(detail)" }
+        if isRetryable { text += "; may be retried" }
+        return text
+    }
+}
+
+extension WAMPError {
+    private var words: String {
+        switch code {
+        case .refused: "was refused with \(uri ?? "an error")\(message)"
+        case .connectionLost: "failed, for the connection was lost \(wasSent == false ? "before it was sent" : "before the answer came")"
+        case .timedOut: "timed out\(wasSent == false ? " before it could be sent" : "")"
+        case .cancelled: "was cancelled"
+        case .notJoined: "failed, for no session has joined"
+        case .closed: "ended, for the client is closed"
+        case .invalidURI: "was not sent, for the URI is invalid"
+        case .tooManyWaiting: "was not sent, for too many requests wait"
+        case .unsupported: "was not sent, for the router cannot do it"
+        case .unencodable: "was not sent, for its arguments cannot be written"
+        case .undecodable: "brought what is not of the type that was asked for"
+        case .overrun: "brought more than its buffer holds"
+        case .dismissed: "was ended by the router with \(uri ?? "no reason")"
+        case .imposter: "was ended, for the router could not prove who it is"
+        case .connection: "ended with its connection"
+        default: "failed (\(code))"
+        }
+    }
+
+    /// What the peer says in words, if it does so where everybody does: as the first argument.
+    private var message: String {
+        guard let first = try? arguments.list.first?.string else { return "" }
+        return " (\(first.prefix(256)))"
+    }
+}

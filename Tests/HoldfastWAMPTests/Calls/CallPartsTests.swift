@@ -1,0 +1,78 @@
+import CodecCore
+import Holdfast
+import HoldfastTesting
+import HoldfastWAMP
+import Testing
+import WAMPCore
+
+@Suite("Calls in parts", .timeLimit(.minutes(1))) struct CallPartsTests {
+    @Test("a result comes in parts, the last of which is the result")
+    func progressive() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let progress = try stage.wamp.callProgressively(Procedure<Int, Int>("com.app.count"), 3)
+        let call = try await peer.call()
+        #expect(call.options["receive_progress"] == true)
+        for part in 1...2 { try await peer.answer(call, [.integer(Int64(part))], details: ["progress": true]) }
+        try await peer.answer(call, [3])
+        var parts: [Int] = []
+        var isFinal: [Bool] = []
+        for try await part in progress {
+            parts.append(part.value)
+            isFinal.append(part.isFinal)
+        }
+        #expect(parts == [1, 2, 3])
+        #expect(isFinal == [false, false, true])
+    }
+
+    @Test("a call whose parts nobody wants any more is cancelled")
+    func released() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        var progress: CallProgress<WAMPArguments>? = try stage.wamp.callProgressively("com.app.count", [3])
+        let call = try await peer.call()
+        _ = progress
+        progress = nil
+        #expect(try await peer.cancellation(of: call.request) == "killnowait")
+    }
+
+    @Test("a loop over parts ends with the error of the call")
+    func failing() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let progress = try stage.wamp.callProgressively("com.app.count", [3])
+        let call = try await peer.call()
+        try await peer.answer(call, [1], details: ["progress": true])
+        try await peer.send(.error(.call, request: call.request, details: [:], uri: "com.app.error.tired", .none))
+        var iterator = progress.makeAsyncIterator()
+        #expect(try await iterator.next()?.value == WAMPArguments([1]))
+        let error = await #expect(throws: WAMPError.self) { try await iterator.next() }
+        #expect(error?.uri == "com.app.error.tired")
+    }
+
+    @Test("a consumer that lets too many parts wait has its call cancelled, and is told")
+    func overrun() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let progress = try stage.wamp.callProgressively("com.app.count")
+        let call = try await peer.call()
+        for part in 0...4096 { try await peer.answer(call, [.integer(Int64(part))], details: ["progress": true]) }
+        #expect(try await peer.cancellation(of: call.request) == "killnowait")
+        var count = 0
+        let error = await #expect(throws: WAMPError.self) { for try await _ in progress { count += 1 } }
+        #expect(error?.code == .overrun)
+        #expect(count == 4096)
+    }
+
+    @Test("input goes out in parts under one number, and the last one says so")
+    func inParts() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let sum = try stage.wamp.callInParts("com.app.sum", [1])
+        try await sum.send([2])
+        try await sum.finish([3])
+        for (value, isMore) in [(Value.integer(1), true), (.integer(2), true), (.integer(3), false)] {
+            let call = try await peer.call()
+            #expect(call.request == 1)
+            #expect(call.arguments == WAMPArguments([value]))
+            #expect((call.options["progress"] == true) == isMore)
+            if !isMore { try await peer.answer(call, [6]) }
+        }
+        #expect(try await sum.result() == WAMPArguments([6]))
+    }
+}

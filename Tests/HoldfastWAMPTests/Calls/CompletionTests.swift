@@ -1,0 +1,81 @@
+import CodecCore
+import Dispatch
+import Holdfast
+import HoldfastTesting
+import HoldfastWAMP
+import Testing
+import WAMPCore
+
+@Suite("Completion handlers", .timeLimit(.minutes(1))) struct CompletionTests {
+    let queue = DispatchQueue(label: "test")
+
+    @Test("calls are sent in the order in which they were asked for, and told on the queue")
+    func order() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let (results, tell) = AsyncStream.makeStream(of: Int?.self)
+        for number in 0..<20 {
+            stage.wamp.call(API.add, number, 1, on: queue) { [queue] result in
+                dispatchPrecondition(condition: .onQueue(queue))
+                tell.yield(try? result.get())
+            }
+        }
+        for number in 0..<20 {
+            let call = try await peer.call()
+            #expect(try call.arguments.list.first?.int == number)
+            try await peer.answer(call, [.integer(Int64(number + 1))])
+        }
+        var iterator = results.makeAsyncIterator()
+        for number in 0..<20 { #expect(await iterator.next() == .some(number + 1)) }
+    }
+
+    @Test("a call can be cancelled, and its handler is told once")
+    func cancelled() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let (results, tell) = AsyncStream.makeStream(of: WAMPError.Code?.self)
+        let call = stage.wamp.call("com.app.slow", on: queue) { result in
+            if case .failure(let error) = result { tell.yield(error.code) } else { tell.yield(nil) }
+        }
+        let request = try await peer.call().request
+        call.cancel()
+        call.cancel()
+        #expect(try await peer.cancellation(of: request) == "killnowait")
+        var iterator = results.makeAsyncIterator()
+        #expect(await iterator.next() == .some(.cancelled))
+    }
+
+    @Test("publishing, subscribing and offering work without a task")
+    func others() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let (news, tell) = AsyncStream.makeStream(of: String.self)
+        stage.wamp.publish(API.chat, "hi", options: PublishOptions(isAcknowledged: true), on: queue) { result in
+            tell.yield("published \((try? result.get()) ?? nil ?? 0)")
+        }
+        guard case .publish(let request, _, _, _)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        try await peer.send(.published(request: request, publication: 7))
+        var iterator = news.makeAsyncIterator()
+        #expect(await iterator.next() == "published 7")
+
+        let subscription = stage.wamp.subscribe(API.chat, on: queue) { item in
+            if case .event(let event) = item { tell.yield(event.content) }
+        } completion: { _ in
+            tell.yield("over")
+        }
+        try await peer.subscribe(as: 5)
+        try await peer.event(5, 1, ["hello"])
+        #expect(await iterator.next() == "hello")
+        subscription.cancel()
+        #expect(await iterator.next() == "over")
+        guard case .unsubscribe? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+
+        stage.wamp.register(API.add, on: queue) { input, _, answer in
+            answer(.success(input.0 + input.1))
+            answer(.success(0))
+        } completion: { result in
+            tell.yield("offered \((try? result.get())?.uri ?? "nothing")")
+        }
+        try await peer.register(as: 3)
+        #expect(await iterator.next() == "offered com.app.add")
+        try await peer.invoke(3, 1, [1, 2])
+        #expect(try await peer.yield(of: 1).list == [3])
+    }
+}

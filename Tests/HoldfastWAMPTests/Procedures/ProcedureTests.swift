@@ -1,0 +1,214 @@
+import CodecCore
+import Holdfast
+import HoldfastTesting
+import HoldfastWAMP
+import Testing
+import WAMPCore
+
+@Suite("Procedures", .timeLimit(.minutes(1))) struct ProcedureTests {
+    struct Unknown: Error { let secret = "hush" }
+
+    @Test("a handler gets its input and who calls, and its output is the result", arguments: WAMPSerialization.allCases)
+    func answered(_ serialization: WAMPSerialization) async throws {
+        let (stage, peer) = try await WAMPStage.joined(serialization)
+        async let registering = stage.wamp.register(API.add, options: RegisterOptions(sharing: .roundRobin)) { input, invocation in
+            #expect(invocation.caller == 12)
+            #expect(invocation.callerAuthID == "bob")
+            #expect(invocation.uri == "com.app.add")
+            return input.0 + input.1
+        }
+        let registered = try await peer.register(as: 3)
+        #expect(registered.procedure == "com.app.add")
+        #expect(registered.options["invoke"] == "roundrobin")
+        let registration = try await registering
+        #expect(registration.isStanding)
+        // Numbers of invocations may be any.
+        for (request, value) in [(WAMPID(41), Int64(1)), (7, 2)] {
+            try await peer.invoke(3, request, [.integer(value), 10], details: ["caller": 12, "caller_authid": "bob"])
+            #expect(try await peer.yield(of: request).list == [.integer(value + 10)])
+        }
+        registration.unregister()
+        let message = try await peer.next()
+        guard case .unregister(_, registration: 3)? = message else { throw WAMPPeer.Mismatch(message: message) }
+        #expect(await registration.ended() == nil)
+    }
+
+    @Test("what a handler throws becomes an error: its own as it is, any other without a word of it")
+    func failing() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        async let registering = stage.wamp.register(Procedure<Int, Int>("com.app.fail")) { input, _ in
+            switch input {
+            case 1: throw WAMPFailure("com.app.error.sold_out", ["none"], keywords: ["left": 0])
+            case 2: throw Unknown()
+            default: throw CancellationError()
+            }
+        }
+        try await peer.register(as: 3)
+        _ = try await registering
+        try await peer.invoke(3, 1, [1])
+        let own = try await peer.failure(of: 1)
+        #expect(own.uri == "com.app.error.sold_out")
+        #expect(own.list == ["none"])
+        #expect(own.keywords == ["left": 0])
+        try await peer.invoke(3, 2, [2])
+        let other = try await peer.failure(of: 2)
+        #expect(other.uri == WAMPURI.Error.runtimeError)
+        #expect(!"\(other)".contains("hush"))
+        try await peer.invoke(3, 3, [3])
+        #expect(try await peer.failure(of: 3).uri == WAMPURI.Error.canceled)
+        try await peer.invoke(3, 4, ["no number"])
+        #expect(try await peer.failure(of: 4).uri == WAMPURI.Error.invalidArgument)
+    }
+
+    @Test("a handler may call others, also the procedure that it answers")
+    func nested() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let wamp = stage.wamp
+        async let registering = wamp.register(Procedure<Int, Int>("com.app.factorial")) { [weak wamp] number, _ in
+            guard number > 1, let wamp else { return 1 }
+            return number * (try await wamp.call(Procedure<Int, Int>("com.app.factorial"), number - 1))
+        }
+        try await peer.register(as: 3)
+        _ = try await registering
+        try await peer.invoke(3, 1, [3])
+        let second = try await peer.call()
+        try await peer.invoke(3, 2, second.arguments.list)
+        let first = try await peer.call()
+        try await peer.invoke(3, 3, first.arguments.list)
+        #expect(try await peer.yield(of: 3).list == [1])
+        try await peer.answer(first, [1])
+        #expect(try await peer.yield(of: 2).list == [2])
+        try await peer.answer(second, [2])
+        #expect(try await peer.yield(of: 1).list == [6])
+    }
+
+    @Test("INTERRUPT cancels the handler's task, and others go on")
+    func interrupted() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        async let registering = stage.wamp.register(Procedure<Int, Int>("com.app.wait")) { number, _ in
+            if number == 2 { return 2 }
+            while true { try await ContinuousClock().sleep(for: .seconds(3600)) }
+        }
+        try await peer.register(as: 3)
+        _ = try await registering
+        try await peer.invoke(3, 1, [1])
+        try await peer.invoke(3, 2, [2])
+        #expect(try await peer.yield(of: 2).list == [2])
+        try await peer.send(.interrupt(request: 1, options: ["mode": "kill"]))
+        #expect(try await peer.failure(of: 1).uri == WAMPURI.Error.canceled)
+    }
+
+    @Test("a handler answers in parts where the caller wants that, and otherwise only at the end")
+    func progress() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        async let registering = stage.wamp.register(Procedure<Int, Int>("com.app.count")) { number, invocation in
+            for part in 1..<number { try await invocation.progress(part, "of \(number)") }
+            return number
+        }
+        try await peer.register(as: 3)
+        _ = try await registering
+        try await peer.invoke(3, 1, [3], details: ["receive_progress": true])
+        for part in 1...2 {
+            let yield = try await peer.yield(of: 1)
+            #expect(yield.list == [.integer(Int64(part)), "of 3"])
+            #expect(yield.isPart)
+        }
+        #expect(try await peer.yield(of: 1) == ([3], false))
+        try await peer.invoke(3, 2, [3])
+        #expect(try await peer.yield(of: 2) == ([3], false))
+    }
+
+    @Test("input that comes in parts goes to the handler that runs")
+    func inParts() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        async let registering = stage.wamp.register("com.app.sum") { arguments, invocation in
+            var sum = try arguments.list.first?.int ?? 0
+            for await part in invocation.parts { sum += (try? part.list.first?.int) ?? 0 }
+            return WAMPArguments([.integer(Int64(sum))])
+        }
+        try await peer.register(as: 3)
+        _ = try await registering
+        try await peer.invoke(3, 1, [1], details: ["progress": true])
+        try await peer.invoke(3, 1, [2], details: ["progress": true])
+        try await peer.invoke(3, 1, [3])
+        #expect(try await peer.yield(of: 1).list == [6])
+    }
+
+    @Test("after a reconnect it is offered again with all options, and who is in the way is given time to go")
+    func reconnect() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        async let registering = stage.wamp.register(API.ping, options: RegisterOptions(sharing: .last, other: ["x_key": 1])) { _, _ in }
+        try await peer.register(as: 3)
+        let registration = try await registering
+        peer.transport.cut()
+        let other = try await stage.acceptAgain()
+        #expect(!registration.isStanding)
+        guard case .register(let request, let options, _)? = try await other.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        #expect(options["invoke"] == "last")
+        #expect(options["x_key"] == 1)
+        try await other.send(.error(.register, request: request, details: [:], uri: WAMPURI.Error.procedureAlreadyExists, .none))
+        let passing = Task {
+            while !Task.isCancelled {
+                stage.clock.advance(by: .milliseconds(100))
+                for _ in 0..<50 { await Task.yield() }
+            }
+        }
+        try await other.register(as: 4)
+        passing.cancel()
+        await stage.until { registration.isStanding }
+        try await other.invoke(4, 1)
+        #expect(try await other.yield(of: 1).list == [])
+    }
+
+    @Test("a handler whose connection is lost is cancelled, and what it answers goes nowhere")
+    func lost() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let (ended, end) = AsyncStream.makeStream(of: Bool.self)
+        async let registering = stage.wamp.register(API.ping) { _, _ in
+            try? await ContinuousClock().sleep(for: .seconds(3600))
+            end.yield(Task.isCancelled)
+        }
+        try await peer.register(as: 3)
+        _ = try await registering
+        try await peer.invoke(3, 1)
+        let pong = Task { try await stage.wamp.call("com.app.other") }
+        _ = try await peer.call()
+        peer.transport.cut()
+        var iterator = ended.makeAsyncIterator()
+        #expect(await iterator.next() == true)
+        await #expect(throws: WAMPError.self) { _ = try await pong.value }
+    }
+
+    @Test("one that is finished answers the calls that run, and returns when it has")
+    func finished() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        async let registering = stage.wamp.register(API.ping) { _, _ in
+            var iterator = gate.makeAsyncIterator()
+            await iterator.next()
+        }
+        try await peer.register(as: 3)
+        let registration = try await registering
+        try await peer.invoke(3, 1)
+        // What is answered after it is heard after the invocation.
+        async let pong = stage.wamp.call("com.app.other")
+        try await peer.answer(peer.call())
+        _ = try await pong
+        async let finishing: Void = registration.finish()
+        guard case .unregister? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        open.yield()
+        #expect(try await peer.yield(of: 1).list == [])
+        await finishing
+    }
+
+    @Test("a refused registration throws, with the URI of the router")
+    func refused() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let registering = Task { try await stage.wamp.register(API.ping) { _, _ in } }
+        guard case .register(let request, _, _)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        try await peer.send(.error(.register, request: request, details: [:], uri: WAMPURI.Error.procedureAlreadyExists, .none))
+        let error = await #expect(throws: WAMPError.self) { try await registering.value }
+        #expect(error?.uri == WAMPURI.Error.procedureAlreadyExists)
+        #expect(error?.request == "REGISTER com.app.ping")
+    }
+}

@@ -1,0 +1,234 @@
+import CodecCore
+import Holdfast
+import HoldfastTesting
+import HoldfastWAMP
+import Logging
+import NIOConcurrencyHelpers
+import Testing
+import WAMPCore
+import WebSocketCore
+import WebSocketRuntime
+
+@Suite("Sessions", .timeLimit(.minutes(1))) struct SessionTests {
+    @Test("it joins the realm, says who it is, and tells what the router can do")
+    func joining() async throws {
+        let stage = WAMPStage()
+        let peer = try await stage.answer()
+        guard case .hello(let realm, let details)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        #expect(realm == "realm1")
+        #expect(details["roles"]?["caller"] != nil)
+        #expect(details["agent"] == "holdfast")
+        try await peer.send(.welcome(session: 9, details: ["roles": .map(WAMPPeer.features), "authid": "ann"]))
+        let session = try await stage.wamp.joined(within: .seconds(1))
+        #expect(session.id == 9)
+        #expect(session.authID == "ann")
+        #expect(session.dealerFeatures.contains("call_canceling"))
+        #expect(stage.wamp.state.session == session)
+    }
+
+    @Test("its states are told from connecting to closed")
+    func states() async throws {
+        let stage = WAMPStage()
+        let states = NIOLockedValueBox<[String]>([])
+        let following = Task { [states, wamp = stage.wamp] in
+            for await state in wamp.states {
+                states.withLockedValue { states in
+                    let word = "\(state)".prefix { $0 != "(" }
+                    if states.last != String(word) { states.append(String(word)) }
+                }
+            }
+        }
+        await stage.until { states.withLockedValue(\.self) == ["connecting"] }
+        let peer = try await stage.accept()
+        await stage.until { states.withLockedValue(\.last) == "joined" }
+        peer.transport.cut()
+        await stage.until { states.withLockedValue(\.last) == "waiting" }
+        let other = try await stage.acceptAgain()
+        await stage.until { states.withLockedValue(\.last) == "joined" }
+        async let closing: Void = stage.wamp.close()
+        _ = try await other.next()
+        try await other.send(.goodbye(details: [:], reason: WAMPURI.Close.goodbyeAndOut, .none))
+        _ = try await other.next()
+        await closing
+        await following.value
+        #expect(states.withLockedValue(\.last) == "closed")
+        guard case .closed(nil) = stage.wamp.state else { throw WAMPPeer.Mismatch(message: nil) }
+    }
+
+    @Test("a ticket is shown afresh for each joining, and stands in no log and no description")
+    func ticket() async throws {
+        let (log, lines) = LineLog.make()
+        var options = WAMPOptions()
+        options.logger = log
+        options.logsPayloads = true
+        let count = NIOLockedValueBox(0)
+        let authentication = WAMPAuthentication.ticket(user: "joe") {
+            let number = count.withLockedValue { count in
+                count += 1
+                return count
+            }
+            return "hush-\(number)"
+        }
+        let stage = WAMPStage(authentication: authentication, options: options)
+        var peer = try await stage.answer()
+        for round in 1...2 {
+            guard case .hello(_, let details)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+            #expect(details["authid"] == "joe")
+            #expect(details["authmethods"] == ["ticket"])
+            try await peer.send(.challenge(method: "ticket", extra: [:]))
+            let message = try await peer.next()
+            guard case .authenticate(let signature, _)? = message else { throw WAMPPeer.Mismatch(message: message) }
+            #expect(signature == "hush-\(round)")
+            try await peer.send(.welcome(session: 9, details: ["roles": .map(WAMPPeer.features)]))
+            try await stage.wamp.joined()
+            if round == 1 {
+                peer.transport.cut()
+                let attempt = try #require(await stage.nextAttempt())
+                let agreement = Agreement(subprotocol: WAMPSerialization.json.subprotocol, response: ResponseHead(status: 101))
+                peer = WAMPPeer(transport: attempt.accept(agreement), serialization: .json)
+            }
+        }
+        #expect(!lines.withLockedValue(\.self).joined().contains("hush"))
+        #expect(lines.withLockedValue(\.self).contains { $0.hasPrefix("→ AUTHENTICATE") })
+    }
+
+    @Test("the log tells messages in words, and what they carry only if it is to")
+    func words() async throws {
+        for showsPayloads in [false, true] {
+            let (log, lines) = LineLog.make()
+            var options = WAMPOptions()
+            (options.logger, options.logsPayloads) = (log, showsPayloads)
+            let (stage, peer) = try await WAMPStage.joined(options: options)
+            async let subscribing = stage.wamp.subscribe(API.chat)
+            try await peer.subscribe(as: 5)
+            let events = try await subscribing
+            async let sum = stage.wamp.call(API.add, 23, 7, options: CallOptions(timeout: .seconds(5)))
+            let call = try await peer.call()
+            try await peer.event(5, 5_862_354, ["secret words"])
+            try await peer.answer(call, [30])
+            #expect(try await sum == 30)
+            let all = lines.withLockedValue(\.self)
+            #expect(all.contains { $0.hasPrefix("→ CALL #2 com.app.add (2 args, timeout 5 s") })
+            #expect(all.contains { $0.hasPrefix("← EVENT com.app.chat #5862354 (1 arg") })
+            #expect(all.contains { $0.hasPrefix("← RESULT #2 com.app.add") })
+            #expect(all.contains { $0.contains("secret words") } == showsPayloads)
+            events.end()
+        }
+    }
+
+    @Test("a router that refuses for good ends the client, and says why to all who wait")
+    func refusedForGood() async throws {
+        let stage = WAMPStage()
+        let calling = Task { try await stage.wamp.call(API.add, 1, 2) }
+        let peer = try await stage.answer()
+        _ = try await peer.next()
+        try await peer.send(.abort(details: ["message": "no such realm"], reason: WAMPURI.Error.noSuchRealm, .none))
+        let joining = await #expect(throws: WAMPError.self) { try await stage.wamp.joined() }
+        #expect(joining?.code == .dismissed)
+        #expect(joining?.uri == WAMPURI.Error.noSuchRealm)
+        let waiting = await #expect(throws: WAMPError.self) { try await calling.value }
+        #expect(waiting?.uri == WAMPURI.Error.noSuchRealm)
+        #expect(waiting?.request == "CALL com.app.add")
+        let later = await #expect(throws: WAMPError.self) { try await stage.wamp.call(API.add, 1, 2) }
+        #expect(later?.code == .dismissed)
+    }
+
+    @Test("a router that shuts down, or breaks the protocol, is left and joined again")
+    func again() async throws {
+        let (stage, first) = try await WAMPStage.joined()
+        try await first.send(.goodbye(details: [:], reason: WAMPURI.Close.systemShutdown, .none))
+        guard case .goodbye(_, WAMPURI.Close.goodbyeAndOut, _)? = try await first.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        let second = try await stage.acceptAgain()
+        try await stage.wamp.joined()
+        try await second.transport.send(.text("{}"))
+        let message = try await second.next()
+        guard case .abort(_, WAMPURI.Error.protocolViolation, _)? = message else { throw WAMPPeer.Mismatch(message: message) }
+        await #expect(throws: TransportError.self) { while try await second.next() != nil {} }
+        #expect(second.transport.closeRecord?.received?.code == .protocolError)
+        let third = try await stage.acceptAgain()
+        try await stage.wamp.joined()
+        async let sum = stage.wamp.call(API.add, 1, 2)
+        try await third.answer(third.call(), [3])
+        #expect(try await sum == 3)
+    }
+
+    @Test("closing says goodbye, ends what waits, and does not wait for ever for an answer")
+    func closing() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let calling = Task { try await stage.wamp.call(API.add, 1, 2) }
+        _ = try await peer.call()
+        async let closing: Void = stage.wamp.close()
+        guard case .goodbye(_, WAMPURI.Close.closeRealm, _)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        #expect(await #expect(throws: WAMPError.self) { try await calling.value }?.code == .closed)
+        stage.clock.advance(by: .seconds(10))
+        while try await peer.next() != nil {}
+        await closing
+        #expect(await #expect(throws: WAMPError.self) { try await stage.wamp.call(API.ping) }?.code == .closed)
+    }
+
+    @Test("closing without a connection is done at once")
+    func closingEarly() async throws {
+        let stage = WAMPStage()
+        await stage.wamp.close()
+        guard case .closed(nil) = stage.wamp.state else { throw WAMPPeer.Mismatch(message: nil) }
+    }
+
+    @Test("what waits ends when the last reference to the client is gone")
+    func released() async throws {
+        let server = MemoryServer()
+        var socketOptions = WebSocketOptions()
+        WAMPOptions.prepare(&socketOptions)
+        var wamp: WAMPClient? = WAMPClient(
+            socket: WebSocket(socketOptions, clock: ManualClock(), connect: server.connect), realm: "realm1", clock: ManualClock())
+        let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
+        let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
+        try await peer.welcome()
+        let subscribing = Task { [weak wamp] in try await wamp?.subscribe(API.chat) }
+        try await peer.subscribe(as: 5)
+        let events = try #require(try await subscribing.value)
+        wamp = nil
+        var iterator = events.makeAsyncIterator()
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test("a server that agrees on no subprotocol of WAMP ends the client")
+    func subprotocol() async throws {
+        let stage = WAMPStage()
+        let attempt = try #require(await stage.server.nextAttempt())
+        let transport = attempt.accept()
+        let error = await #expect(throws: WAMPError.self) { try await stage.wamp.joined() }
+        #expect(error?.code == .unsupported)
+        withExtendedLifetime(transport) {}
+    }
+
+    @Test("a router that never welcomes is left after the patience, and another connection is made")
+    func silent() async throws {
+        var options = WAMPOptions()
+        options.joinPatience = .seconds(2)
+        let stage = WAMPStage(options: options)
+        let silent = try await stage.answer()
+        _ = try await silent.next()
+        let reading = Task { while (try? await silent.next()) != nil {} }
+        _ = try await stage.acceptAgain()
+        try await stage.wamp.joined()
+        await reading.value
+    }
+
+    @Test("a testament is handed in again for each session")
+    func testament() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        async let adding: Void = stage.wamp.addTestament(API.chat, "gone", scope: .detached)
+        let call = try await peer.call()
+        #expect(call.procedure == "wamp.session.add_testament")
+        #expect(try call.arguments.list == ["com.app.chat", ["gone"], [:]])
+        #expect(try call.arguments.keywords["scope"] == "detached")
+        try await peer.answer(call)
+        try await adding
+        peer.transport.cut()
+        let other = try await stage.acceptAgain()
+        let again = try await other.call()
+        #expect(again.procedure == "wamp.session.add_testament")
+        #expect(again.arguments == call.arguments)
+        try await other.answer(again)
+    }
+}

@@ -1,0 +1,70 @@
+import Holdfast
+import HoldfastTesting
+import HoldfastWAMP
+import NIOConcurrencyHelpers
+import Testing
+import WAMPCore
+import WebSocketCore
+
+@Suite("Shared connections", .timeLimit(.minutes(1))) struct ConnectorTests {
+    let clock = ManualClock()
+    let grace = ManualClock()
+    let server = MemoryServer()
+    let connector: WAMPConnector
+
+    init() {
+        let (server, clock) = (server, clock)
+        connector = WAMPConnector(closingAfter: .seconds(5), clock: grace) {
+            var socketOptions = WebSocketOptions()
+            WAMPOptions.prepare(&socketOptions)
+            let socket = WebSocket(socketOptions, seed: 1, clock: clock, connect: server.connect)
+            return WAMPClient(socket: socket, realm: "realm1", clock: clock, seed: 7)
+        }
+    }
+
+    private func accept() async throws -> WAMPPeer {
+        let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
+        let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
+        try await peer.welcome()
+        return peer
+    }
+
+    @Test("the connection opens with its first user, and closes a while after the last is gone")
+    func leases() async throws {
+        var one: WAMPLease? = connector.lease()
+        let peer = try await accept()
+        try await one?.client.joined()
+        var two: WAMPLease? = connector.lease()
+        #expect(one?.client === two?.client)
+        one = nil
+        #expect(connector.leaseCount == 1)
+        _ = two
+        two = nil
+        #expect(await grace.nextSleep() == .seconds(5))
+        grace.advance(by: .seconds(5))
+        guard case .goodbye? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        try await peer.send(.goodbye(details: [:], reason: WAMPURI.Close.goodbyeAndOut, .none))
+        #expect(try await peer.next() == nil)
+        // The next user gets another.
+        let three = connector.lease()
+        _ = try await accept()
+        try await three.client.joined()
+    }
+
+    @Test("a user that comes in time keeps the connection")
+    func inTime() async throws {
+        var one: WAMPLease? = connector.lease()
+        let client = try #require(one?.client)
+        let peer = try await accept()
+        try await client.joined()
+        one = nil
+        #expect(await grace.nextSleep() == .seconds(5))
+        grace.advance(by: .seconds(4))
+        let two = connector.lease()
+        #expect(two.client === client)
+        grace.advance(by: .seconds(60))
+        async let sum = two.client.call(API.add, 1, 2)
+        try await peer.answer(peer.call(), [3])
+        #expect(try await sum == 3)
+    }
+}

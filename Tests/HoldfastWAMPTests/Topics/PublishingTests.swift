@@ -1,0 +1,106 @@
+import CodecCore
+import Holdfast
+import HoldfastTesting
+import HoldfastWAMP
+import Testing
+import WAMPCore
+
+@Suite("Publishing", .timeLimit(.minutes(1))) struct PublishingTests {
+    @Test("without acknowledgement it returns when the event is on its way; with it, when the router has taken it")
+    func acknowledged() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        #expect(try await stage.wamp.publish(API.chat, "hi") == nil)
+        guard case .publish(1, let plain, "com.app.chat", let arguments)? = try await peer.next() else {
+            throw WAMPPeer.Mismatch(message: nil)
+        }
+        #expect(plain["acknowledge"] == nil)
+        #expect(arguments == WAMPArguments(["hi"]))
+        async let publication = stage.wamp.publish(API.chat, "there", options: PublishOptions(isAcknowledged: true))
+        guard case .publish(2, let options, _, _)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        #expect(options["acknowledge"] == true)
+        try await peer.send(.published(request: 2, publication: 99))
+        #expect(try await publication == 99)
+    }
+
+    @Test("exclusion, black and white lists, disclosure and retention are sent as the specification has them")
+    func options() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let options = PublishOptions(
+            excludesMe: false, excluded: .init(sessions: [1], authIDs: ["eve"]), eligible: .init(authRoles: ["admin"]), discloseMe: true,
+            isRetained: true, other: ["x_key": 1])
+        try await stage.wamp.publish("com.app.chat", [1], keywords: ["k": "v"], options: options)
+        guard case .publish(_, let sent, _, let arguments)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        #expect(arguments == WAMPArguments([1], keywords: ["k": "v"]))
+        #expect(sent["exclude_me"] == false)
+        #expect(sent["exclude"] == [1])
+        #expect(sent["exclude_authid"] == ["eve"])
+        #expect(sent["eligible_authrole"] == ["admin"])
+        #expect(sent["disclose_me"] == true)
+        #expect(sent["retain"] == true)
+        #expect(sent["x_key"] == 1)
+    }
+
+    @Test("nothing is published to a pattern")
+    func pattern() async throws {
+        let (stage, _) = try await WAMPStage.joined()
+        let error = await #expect(throws: WAMPError.self) { try await stage.wamp.publish(API.chat.matching("com.", .prefix), "hi") }
+        #expect(error?.code == .invalidURI)
+    }
+
+    @Test("an acknowledgement that never comes ends with the loss of the connection")
+    func lost() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let publication = Task { try await stage.wamp.publish(API.chat, "hi", options: PublishOptions(isAcknowledged: true)) }
+        _ = try await peer.next()
+        peer.transport.cut()
+        let error = await #expect(throws: WAMPError.self) { _ = try await publication.value }
+        #expect(error?.code == .connectionLost)
+        #expect(error?.request == "PUBLISH com.app.chat")
+    }
+
+    @Test("what is published in order by one task arrives in order, also while the connection takes nothing at once")
+    func order() async throws {
+        var configuration = WebSocketConfiguration()
+        configuration.limits.sendBuffer = 64
+        configuration.limits.receiveBuffer = 64
+        let stage = WAMPStage(configuration: configuration)
+        let peer = try await stage.accept()
+        try await stage.wamp.joined()
+        let publishing = Task {
+            for number in 0..<2000 { try await stage.wamp.publish(Topic<Int>("com.app.numbers"), number) }
+        }
+        for number in 0..<2000 {
+            let message = try await peer.next()
+            guard case .publish(_, _, _, let arguments)? = message else { throw WAMPPeer.Mismatch(message: message) }
+            #expect(try arguments.list == [.integer(Int64(number))])
+        }
+        try await publishing.value
+    }
+
+    @Test("a publisher waits while very much waits to be sent, and goes on when its task is cancelled")
+    func congested() async throws {
+        var configuration = WebSocketConfiguration()
+        configuration.limits.sendBuffer = 64
+        configuration.limits.receiveBuffer = 64
+        let stage = WAMPStage(configuration: configuration)
+        let peer = try await stage.accept()
+        try await stage.wamp.joined()
+        let publishing = Task {
+            var count = 0
+            do {
+                while true {
+                    try await stage.wamp.publish(Topic<Int>("com.app.numbers"), count)
+                    count += 1
+                }
+            } catch {
+                #expect((error as? WAMPError)?.code == .cancelled)
+            }
+            return count
+        }
+        // Nobody reads: the publisher gets so far, and no further.
+        await stage.until { stage.wamp.waitingToSend >= 512 }
+        publishing.cancel()
+        #expect(await publishing.value < 5000)
+        withExtendedLifetime(peer) {}
+    }
+}
