@@ -1,0 +1,134 @@
+import WAMPCore
+public import WAMPSigning
+import CodecCore
+
+/// The users of a router, as a list that does not change: anonymous ones, and those who can prove who they are.
+///
+/// ```swift
+/// var users = WAMPUsers(anonymousRole: nil)
+/// users.add("ann", .ticket("sesame"), role: "frontend")
+/// users.add("bob", .cra(CRASecret("hush")))
+/// ```
+public struct WAMPUsers: WAMPAuthenticator {
+    /// How a user proves who it is.
+    public struct Proof: Sendable {
+        fileprivate enum Kind: Sendable {
+            case ticket(String)
+            case cra(CRASecret)
+            case cryptosign(String)
+            case scram(ScramKeys)
+        }
+        fileprivate let kind: Kind
+        /// What the wire calls it.
+        public let method: String
+
+        /// By a ticket, which crosses the wire as it is: over TLS only, unless it does not matter.
+        public static func ticket(_ ticket: String) -> Proof { Proof(kind: .ticket(ticket), method: SigningMethod.ticket) }
+        /// By a secret, which signs a challenge (WAMP-CRA).
+        public static func cra(_ secret: CRASecret) -> Proof { Proof(kind: .cra(secret), method: SigningMethod.cra) }
+        /// By a private key, whose public half is given in 64 hexadecimal digits.
+        public static func cryptosign(publicKey: String) -> Proof {
+            Proof(kind: .cryptosign(publicKey.lowercased()), method: SigningMethod.cryptosign)
+        }
+        /// By a password of SCRAM, of which its keys are known, in the dialect that they were made for.
+        public static func scram(_ keys: ScramKeys, _ dialect: ScramDialect) -> Proof {
+            Proof(kind: .scram(keys), method: dialect.rawValue)
+        }
+    }
+    private struct User: Sendable {
+        let role: String
+        let proof: Proof
+    }
+
+    /// As what clients join that do not say who they are; nil: they may not.
+    public var anonymousRole: String?
+    private var users: [String: [User]] = [:]
+
+    /// Nobody but anonymous clients, with a role of that name unless told otherwise.
+    public init(anonymousRole: String? = "anonymous") { self.anonymousRole = anonymousRole }
+
+    /// Adds a user, or another proof of the same one.
+    public mutating func add(_ name: String, _ proof: Proof, role: String = "user") {
+        users[name, default: []].append(User(role: role, proof: proof))
+    }
+
+    /// Lets in who is anonymous or on the list, by the first of the offered methods that fits.
+    public func examine(_ applicant: WAMPApplicant) async throws -> WAMPAdmission {
+        let methods = applicant.methods.isEmpty ? [SigningMethod.anonymous] : applicant.methods
+        var isKnown = false
+        for method in methods {
+            if method == SigningMethod.anonymous {
+                guard let anonymousRole else { continue }
+                return .accepted(RouterPrincipal(authRole: anonymousRole))
+            }
+            guard users.values.contains(where: { $0.contains { $0.proof.method == method } }) else { continue }
+            isKnown = true
+            guard let name = name(of: applicant, method) else { continue }
+            if let user = users[name]?.first(where: { $0.proof.method == method }) { return try challenge(name, user, applicant) }
+        }
+        guard isKnown else {
+            return .refused(reason: WAMPURI.Error.noMatchingAuthMethod, message: "none of the offered methods is known here")
+        }
+        return Self.decoy(methods)
+    }
+
+    /// A client with a key need not say who it is.
+    private func name(of applicant: WAMPApplicant, _ method: String) -> String? {
+        if let name = applicant.authID { return name }
+        guard method == SigningMethod.cryptosign, let key = applicant.extra["pubkey"]?.string?.lowercased() else { return nil }
+        return users.filter { $0.value.contains { $0.proof.publicKey == key } }.keys.min()
+    }
+
+    private func challenge(_ name: String, _ user: User, _ applicant: WAMPApplicant) throws -> WAMPAdmission {
+        let method = user.proof.method
+        let principal = RouterPrincipal(authID: name, authRole: user.role, authMethod: method, authProvider: "static")
+        switch user.proof.kind {
+        case .ticket(let known):
+            return .challenged(method: method, extra: ValueMap()) { ticket, _ in
+                Ticket.isGenuine(ticket, known: known) ? .accepted(principal) : .unproven
+            }
+        case .cra(let secret):
+            let challenge = CRAChallenge(authID: name, authRole: user.role, secret: secret)
+            return .challenged(method: method, extra: challenge.extra) { answer, _ in
+                challenge.isAnswered(by: answer) ? .accepted(principal) : .unproven
+            }
+        case .cryptosign(let key):
+            guard let challenge = CryptosignChallenge(publicKey: key) else { return .unproven }
+            return .challenged(method: method, extra: challenge.extra) { answer, _ in
+                challenge.isAnswered(by: answer) ? .accepted(principal) : .unproven
+            }
+        case .scram(let keys):
+            let challenge = try ScramChallenge(user: name, keys: keys, hello: applicant.extra)
+            return .challenged(method: method, extra: challenge.extra) { answer, _ in
+                guard let extra = challenge.welcome(answer: answer) else { return .unproven }
+                var principal = principal
+                principal.authExtra = extra
+                return .accepted(principal)
+            }
+        }
+    }
+
+    /// Who is not on the list is challenged where that needs nothing of a user, so that names cannot simply be tried.
+    private static func decoy(_ methods: [String]) -> WAMPAdmission {
+        if methods.contains(SigningMethod.cra) {
+            let nobody = CRAChallenge(authID: "", authRole: "", secret: CRASecret("\(UInt64.random(in: 0 ... .max))"))
+            return .challenged(method: SigningMethod.cra, extra: nobody.extra) { _, _ in .unproven }
+        }
+        guard methods.contains(SigningMethod.ticket) else { return .unproven }
+        return .challenged(method: SigningMethod.ticket, extra: ValueMap()) { _, _ in .unproven }
+    }
+}
+
+extension WAMPUsers.Proof: CustomStringConvertible, CustomReflectable {
+    /// By which method, not with what.
+    public var description: String { "a proof by \(method)" }
+    /// Nothing: neither `dump` nor a crash report tells secrets.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+
+    fileprivate var publicKey: String? { if case .cryptosign(let key) = kind { key } else { nil } }
+}
+
+extension WAMPAdmission {
+    fileprivate static let unproven = WAMPAdmission.refused(
+        reason: WAMPURI.Error.authenticationFailed, message: "that is no proof of who you are")
+}

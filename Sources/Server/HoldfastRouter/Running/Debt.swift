@@ -1,0 +1,36 @@
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// What clients of one event loop have sent and the router has not dealt with.
+///
+/// A client that publishes to many causes more work than it sends bytes, on other event loops than its own: so it gets room for more only
+/// when these have done theirs.
+final class Debt: Sendable {
+    /// Who has sent how much.
+    typealias Item = (link: RouterLink, cost: Int)
+
+    private let items: [Item]
+    private let port: RouterPort
+    private let awaited = NIOLockedValueBox(0)
+
+    init(_ items: [Item], of port: RouterPort) { (self.items, self.port) = (items, port) }
+
+    /// So many event loops have something to deliver; none: that was it.
+    func await(_ count: Int) {
+        if count == 0 { return settle() }
+        awaited.withLockedValue { $0 = count }
+    }
+
+    /// One of them has.
+    func delivered() {
+        let isLast = awaited.withLockedValue { awaited in
+            awaited -= 1
+            return awaited == 0
+        }
+        if isLast { settle() }
+    }
+
+    private func settle() {
+        port.loop.execute { [items, port] in port.settle(items) }
+    }
+}

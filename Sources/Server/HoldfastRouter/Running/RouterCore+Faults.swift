@@ -1,0 +1,81 @@
+import MachineCore
+import NIOConcurrencyHelpers
+import NIOCore
+import WAMPCore
+import WebSocketRuntime
+
+/// What tests let go wrong, between clients and the machine.
+extension RouterCore {
+    /// Tells the machine what faults let through.
+    func tellThroughFaults(_ input: RouterInput, _ now: Moment) {
+        switch input {
+        case .received(let connection, let message): pass(.message(message), connection, isFromClient: true, now)
+        case .undecodable(let connection, let error): pass(.undecodable(error), connection, isFromClient: true, now)
+        case .closed(let connection):
+            faults.handle(.closed(connection), at: now, into: &faultEffects)
+            tell(input, now)
+        default: tell(input, now)
+        }
+    }
+
+    /// Lets something pass, or what a fault makes of it.
+    func pass(_ load: FaultMachine.Passage.Load, _ connection: RouterConnection, isFromClient: Bool, _ now: Moment) {
+        let passage = FaultMachine.Passage(
+            connection: connection, isFromClient: isFromClient, session: sessions[connection]?.id, load: load)
+        faults.handle(.passing(passage), at: now, into: &faultEffects)
+        performFaults(now)
+    }
+
+    /// Carries out what faults order.
+    func performFaults(_ now: Moment) {
+        let effects = faultEffects
+        faultEffects.removeAll(keepingCapacity: true)
+        for effect in effects {
+            switch effect {
+            case .pass(let passage): passed(passage, now)
+            case .cut(let connection): put(.abort(connection), for: connection)
+            case .over(let number): onOver.removeValue(forKey: number)?.finish()
+            }
+        }
+    }
+
+    private func passed(_ passage: FaultMachine.Passage, _ now: Moment) {
+        let connection = passage.connection
+        switch passage.load {
+        case .message(let message):
+            if passage.isFromClient { tell(.received(connection, message), now) } else { send(message, to: connection) }
+        case .undecodable(let error): tell(.undecodable(connection, error), now)
+        case .close(let closing): put(.close(connection, closing.frame), for: connection)
+        }
+    }
+
+    /// Takes what is of this URI from those who have it, on any thread.
+    func revoke(_ uri: String, _ match: WAMPMatch, realm: String, reason: String) {
+        loop.execute {
+            self.take(self.machine.ids(of: uri, match, in: realm).map { .revoke(realm: realm, id: $0, reason: reason) })
+        }
+    }
+
+    /// Adds a fault, on any thread; `over` is finished when it is over.
+    func addFault(_ fault: RouterFault, _ over: AsyncStream<Never>.Continuation) -> UInt64 {
+        let number = lastFault.withLockedValue { last in
+            last += 1
+            return last
+        }
+        loop.execute {
+            self.onOver[number] = over
+            self.handleFault(.add(fault, number: number))
+        }
+        return number
+    }
+
+    /// Tells what becomes of faults, on any thread.
+    func submitFault(_ input: FaultMachine.Input) { loop.execute { self.handleFault(input) } }
+
+    private func handleFault(_ input: FaultMachine.Input) {
+        let now = time.now()
+        faults.handle(input, at: now, into: &faultEffects)
+        performFaults(now)
+        carryOut(now)
+    }
+}

@@ -1,0 +1,282 @@
+import CodecCore
+import Foundation
+import Holdfast
+import MachineCore
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import WAMPCore
+import WebSocketCore
+import WebSocketRuntime
+
+/// Owns the router's machine, on one event loop: tells it what happens, and carries out what it orders.
+///
+/// SAFETY: all is touched on `loop` only, but for what is constant and what says otherwise.
+final class RouterCore: @unchecked Sendable {
+    let loop: any EventLoop
+    let configuration: WAMPRouterConfiguration
+    let time: LinkTime
+    let tally = RouterTally()
+    private var journal: RouterJournal
+    private let desk: AdmissionDesk
+    var machine: RouterMachine
+    private var effects: [RouterEffect] = []
+    /// Spare memory for ``effects``.
+    private var performing: [RouterEffect] = []
+
+    var faults = FaultMachine()
+    var faultEffects: [FaultMachine.Effect] = []
+    /// Who waits for a fault to be over.
+    var onOver: [UInt64: AsyncStream<Never>.Continuation] = [:]
+    let lastFault = NIOLockedValueBox<UInt64>(0)
+
+    var sessions: [RouterConnection: RouterSession] = [:]
+    private var connections: [WAMPID: RouterConnection] = [:]
+
+    /// These two are constant once this is made, until it is finished.
+    private var ports: [RouterPort] = []
+    private var portsByLoop: [ObjectIdentifier: RouterPort] = [:]
+    private var parcels: [[RouterPort.Parcel]] = []
+    private var news = RouterStatus()
+    private var alarm: (at: Moment, task: Task<Void, Never>)?
+    private let isStoppingBox = NIOLockedValueBox(false)
+    private let stopped = LinkOutcome<Void>()
+
+    init(_ configuration: WAMPRouterConfiguration, seed: UInt64, time: LinkTime, loops: [any EventLoop]) {
+        (self.configuration, self.time, loop) = (configuration, time, loops[0])
+        var policy = configuration.policy
+        if let present = Timestamp(secondsSince1970: Date().timeIntervalSince1970) { policy.epoch = present }
+        machine = RouterMachine(policy: policy, seed: seed)
+        journal = RouterJournal(configuration.logger)
+        desk = AdmissionDesk(configuration.authenticator, patience: configuration.limits.authentication)
+        ports = loops.prefix(RouterConnection.mostPorts).enumerated().map { RouterPort($1, number: $0, core: self) }
+        parcels = ports.map { _ in [] }
+        portsByLoop = Dictionary(uniqueKeysWithValues: ports.map { (ObjectIdentifier($0.loop), $0) })
+    }
+
+    /// Whether nobody new is taken any more; on any thread.
+    var isStopping: Bool { isStoppingBox.withLockedValue(\.self) }
+
+    /// The port of the present event loop.
+    func portHere() -> RouterPort {
+        guard let loop = MultiThreadedEventLoopGroup.currentEventLoop, let port = portsByLoop[ObjectIdentifier(loop)] else {
+            preconditionFailure("the server's connections are on the event loops that the router was given")
+        }
+        return port
+    }
+
+    /// The port of the machine's own event loop; on any thread.
+    var ownPort: RouterPort { ports[0] }
+
+    // MARK: - Inputs
+
+    /// Tells the machine what has happened, in order, and starts what it orders.
+    ///
+    /// - Parameter debt: Settled when all that follows from it is with the clients' connections, or waits for them within their bounds.
+    func take(_ inputs: [RouterInput], owing debt: Debt? = nil) {
+        let now = time.now()
+        for input in inputs {
+            if faults.isIdle { tell(input, now) } else { tellThroughFaults(input, now) }
+        }
+        carryOut(now, debt)
+    }
+
+    /// The same from any thread.
+    func submit(_ inputs: [RouterInput]) { loop.execute { self.take(inputs) } }
+
+    func tell(_ input: RouterInput, _ now: Moment) {
+        switch input {
+        case .received(let connection, let message):
+            news.messagesIn += 1
+            journal.received(message, from: connection)
+            return machine.handle(permitted(message, of: connection), at: now, into: &effects)
+        case .closed(let connection):
+            desk.forget(connection)
+            forget(connection)
+        default: break
+        }
+        machine.handle(input, at: now, into: &effects)
+    }
+
+    /// A request, as whoever runs the router allows it.
+    private func permitted(_ message: WAMPMessage, of connection: RouterConnection) -> RouterInput {
+        switch message {
+        case .call: news.calls += 1
+        case .publish: news.publications += 1
+        default: break
+        }
+        guard let ask = configuration.authorization, let (action, uri) = message.request, let session = sessions[connection] else {
+            return .received(connection, message)
+        }
+        let permission = ask(session, action, uri)
+        if let refusal = permission.refusal { return .forbidden(connection, message, reason: refusal) }
+        return .received(connection, permission.discloses.map { message.disclosing($0) } ?? message)
+    }
+
+    // MARK: - Effects
+
+    func carryOut(_ now: Moment, _ debt: Debt? = nil) {
+        while !effects.isEmpty {
+            swap(&effects, &performing)
+            for effect in performing { perform(effect, now) }
+            performing.removeAll(keepingCapacity: true)
+        }
+        tally.add { $0.add(news) }
+        news = RouterStatus()
+        post(debt)
+        setAlarm()
+    }
+
+    private func perform(_ effect: RouterEffect, _ now: Moment) {
+        switch effect {
+        case .send(let message, let connection):
+            if case .welcome(let session, let details) = message { welcome(session, details, connection) }
+            guard faults.isIdle else { return pass(.message(message), connection, isFromClient: false, now) }
+            send(message, to: connection)
+        case .sendToAll(let message, let members):
+            guard faults.isIdle else {
+                for member in members { pass(.message(message), member, isFromClient: false, now) }
+                return
+            }
+            sendToAll(message, members)
+        case .examine(let connection, let credentials): desk.examine(connection, credentials, for: self)
+        case .close(let connection, let closing):
+            guard faults.isIdle else { return pass(.close(closing), connection, isFromClient: false, now) }
+            put(.close(connection, closing.frame), for: connection)
+        case .news(let item): hear(item)
+        }
+    }
+
+    func send(_ message: WAMPMessage, to connection: RouterConnection) {
+        if case .event = message { news.events += 1 }
+        journal.sent(message, to: connection)
+        put(.send(message, to: connection), for: connection)
+    }
+
+    private func sendToAll(_ message: WAMPMessage, _ members: [RouterConnection]) {
+        guard let first = members.first else { return }
+        if case .event = message { news.events += members.count }
+        journal.sent(message, to: members)
+        if members.count == 1 { return put(.send(message, to: first), for: first) }
+        for port in ports { parcels[port.number].append(.sendToAll(message, members)) }
+    }
+
+    func put(_ parcel: RouterPort.Parcel, for connection: RouterConnection) {
+        // There are no ports any more once the router is gone.
+        if connection.port < parcels.count { parcels[connection.port].append(parcel) }
+    }
+
+    /// One hop for each event loop and burst.
+    private func post(_ debt: Debt?) {
+        let busy = ports.filter { !parcels[$0.number].isEmpty }
+        debt?.await(busy.count)
+        for port in busy {
+            let load = parcels[port.number]
+            parcels[port.number] = []
+            // Even on the own loop not before this turn ends: delivering may bring new inputs.
+            port.loop.execute {
+                port.deliver(load)
+                debt?.delivered()
+            }
+        }
+    }
+
+    private func hear(_ item: RouterNews) {
+        switch item {
+        case .joined:
+            news.joined += 1
+            news.sessions += 1
+        case .left(let session, _, _):
+            news.sessions -= 1
+            if let connection = connections[session] { forget(connection) }
+        case .refused: news.refused += 1
+        case .violation: news.violations += 1
+        case .overrun: news.overruns += 1
+        case .stopped: stopped.settle(())
+        }
+        journal.note(item)
+    }
+
+    // MARK: - Sessions
+
+    private func welcome(_ session: WAMPID, _ details: ValueMap, _ connection: RouterConnection) {
+        forget(connection)
+        sessions[connection] = RouterSession(
+            id: session, realm: details["realm"]?.string ?? "", authID: details["authid"]?.string ?? "",
+            authRole: details["authrole"]?.string ?? "")
+        connections[session] = connection
+    }
+
+    private func forget(_ connection: RouterConnection) {
+        if let session = sessions.removeValue(forKey: connection) { connections[session.id] = nil }
+    }
+
+    // MARK: - Time
+
+    private func setAlarm() {
+        let next = faults.isIdle ? machine.deadline : [machine.deadline, faults.deadline].compactMap(\.self).min()
+        guard let deadline = next else { return }
+        if let alarm {
+            guard deadline < alarm.at else { return }
+            alarm.task.cancel()
+        }
+        let (time, loop) = (time, loop)
+        // SAFETY: ends at that moment, or when another takes its place or the router is gone.
+        let task = Task { [weak self] in
+            guard (try? await time.sleep(deadline)) != nil else { return }
+            loop.execute { [weak self] in self?.alarmRang(deadline) }
+        }
+        alarm = (deadline, task)
+    }
+
+    private func alarmRang(_ deadline: Moment) {
+        guard alarm?.at == deadline else { return }
+        alarm = nil
+        let now = time.now()
+        machine.wake(at: now, into: &effects)
+        faults.wake(at: now, into: &faultEffects)
+        performFaults(now)
+        carryOut(now)
+    }
+
+    // MARK: - The end
+
+    /// Says goodbye to all sessions, and waits for them to answer, though not for longer than the policy allows.
+    func stop() async {
+        let isFirst = isStoppingBox.withLockedValue { isStopping in
+            defer { isStopping = true }
+            return !isStopping
+        }
+        if isFirst {
+            loop.execute {
+                self.take([.stop])
+                let patience = self.configuration.policy.goodbyePatience + .seconds(2)
+                self.loop.assumeIsolated().scheduleTask(in: .nanoseconds(patience.wholeNanoseconds)) { self.stopped.settle(()) }
+            }
+        }
+        await stopped.wait()
+    }
+
+    /// Ends what runs, on any thread; nothing is asked any more.
+    func finish() {
+        loop.execute {
+            self.alarm?.task.cancel()
+            for over in self.onOver.values { over.finish() }
+            self.onOver = [:]
+            // They hold each other.
+            (self.ports, self.portsByLoop, self.parcels) = ([], [:], [])
+        }
+    }
+}
+
+extension RouterClosing {
+    /// How the WebSocket says it.
+    var frame: CloseFrame {
+        switch self {
+        case .goodbye: CloseFrame(.normal)
+        case .violation: CloseFrame(.protocolError, reason: "the rules of WAMP were broken")
+        case .overrun: CloseFrame(.tryAgainLater, reason: "too slow")
+        case .stopping: CloseFrame(.goingAway, reason: "the router stops")
+        }
+    }
+}

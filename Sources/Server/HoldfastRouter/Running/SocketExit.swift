@@ -1,0 +1,52 @@
+import CodecCore
+import HoldfastServer
+import WAMPCore
+import WebSocketCore
+import WebSocketNIO
+import WebSocketRuntime
+
+/// A client that came over a socket: its messages are read where they lie, and what it is told is written in line.
+final class SocketExit: InlineHandler, LinkExit {
+    private let port: RouterPort
+    private let address: String?
+    private var link: RouterLink?
+    private var socket: InlineSocket?
+    private var serialization = WAMPSerialization.json
+
+    init(_ request: UpgradeRequest, at port: RouterPort) { (self.port, address) = (port, request.remoteAddress) }
+
+    func opened(_ socket: InlineSocket) {
+        self.socket = socket
+        serialization = socket.agreement.subprotocol.flatMap(WAMPSerialization.init(subprotocol:)) ?? .json
+        var transport: ValueMap = ["type": "websocket", "protocol": .text(serialization.subprotocol)]
+        if let address { transport["peer"] = .text(address) }
+        let link = RouterLink(serialization, transport: transport, at: port)
+        self.link = link
+        link.opened(self)
+    }
+
+    func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {
+        link?.heard(port.read(kind, bytes, as: serialization), bytes: bytes.byteCount)
+    }
+
+    func writable(_ socket: InlineSocket) { link?.writable() }
+
+    func ended(_ result: Result<CloseRecord, TransportError>) {
+        socket = nil
+        link.take()?.ended()
+    }
+
+    func send(_ message: WrittenMessage) -> Bool {
+        // A socket that is over takes everything, and keeps nothing.
+        guard let socket else { return true }
+        switch message {
+        case .own(let kind, let bytes): return bytes.withUnsafeBytes { socket.send(kind, $0.bytes) }
+        case .shared(let message): return socket.send(message)
+        }
+    }
+
+    func close(_ frame: CloseFrame) { socket?.close(code: frame.code ?? .normal, reason: frame.reason) }
+    func abort() { socket?.abort() }
+    func pause() { socket?.pauseReceiving() }
+    func resume() { socket?.resumeReceiving() }
+}

@@ -1,0 +1,122 @@
+import CodecCore
+import Holdfast
+import NIOCore
+import WAMPCore
+import WebSocketCore
+import WebSocketRuntime
+
+/// A client that came over any transport, such as one in memory.
+///
+/// SAFETY: but for what tasks call, which say so, all is touched on the event loop of `port` only.
+final class TransportExit: LinkExit, @unchecked Sendable {
+    /// What has to be waited for.
+    private enum Errand {
+        case send(Message)
+        case close(CloseFrame)
+    }
+
+    private let port: RouterPort
+    private let transport: any MessageTransport
+    private let serialization: WAMPSerialization
+    private var link: RouterLink?
+    private var isSending = false
+    /// While nothing more is taken from the client.
+    private var onResume: EventLoopPromise<Void>?
+    // At most one message, and one close.
+    private let errands: AsyncStream<Errand>
+    private let errand: AsyncStream<Errand>.Continuation
+
+    init(_ transport: any MessageTransport, at port: RouterPort) {
+        (self.port, self.transport) = (port, transport)
+        serialization = transport.agreement.subprotocol.flatMap(WAMPSerialization.init(subprotocol:)) ?? .json
+        (errands, errand) = AsyncStream.makeStream()
+    }
+
+    // MARK: - In tasks
+
+    /// Serves the client until its connection has ended; a cancelled task cuts it.
+    func serve() async {
+        await withTaskCancellationHandler {
+            try? await port.loop.submit { self.open() }.get()
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.runErrands() }
+                await self.read()
+                errand.finish()
+            }
+            _ = await transport.ended()
+            try? await port.loop.submit { self.link.take()?.ended() }.get()
+        } onCancel: {
+            transport.abort()
+        }
+    }
+
+    private func read() async {
+        while let batch = await nextBatch(), !batch.isEmpty {
+            let messages = messages(in: batch)
+            try? await port.loop.flatSubmit { self.hear(messages) }.get()
+        }
+    }
+
+    private func nextBatch() async -> ReceivedBatch? {
+        if let transport = transport as? any BatchTransport { return try? await transport.inbound.nextBatch() }
+        guard let received = try? await transport.receive() else { return nil }
+        return ReceivedBatch(CollectionOfOne(received))
+    }
+
+    private func messages(in batch: ReceivedBatch) -> [(Result<WAMPMessage, WAMPFormatError>, bytes: Int)] {
+        var (batch, messages) = (batch, [(Result<WAMPMessage, WAMPFormatError>, bytes: Int)]())
+        while let received = batch.popFirst() {
+            switch received {
+            case .message(.text(var text)):
+                messages.append((text.withUTF8 { port.read(.text, UnsafeRawBufferPointer($0).bytes, as: serialization) }, text.utf8.count))
+            case .message(.binary(let bytes)):
+                messages.append((bytes.withUnsafeBytes { port.read(.binary, $0.bytes, as: serialization) }, bytes.count))
+            case .chunk(let chunk): messages.append((.failure(WAMPFormatError(.messageKind)), chunk.bytes.count))
+            }
+        }
+        return messages
+    }
+
+    private func runErrands() async {
+        for await errand in errands {
+            switch errand {
+            case .send(let message):
+                try? await transport.send(message)
+                port.loop.execute {
+                    self.isSending = false
+                    self.link?.writable()
+                }
+            case .close(let frame): _ = await transport.close(frame)
+            }
+        }
+    }
+
+    // MARK: - On the event loop
+
+    private func open() {
+        let link = RouterLink(serialization, transport: ["type": "memory", "protocol": .text(serialization.subprotocol)], at: port)
+        self.link = link
+        link.opened(self)
+    }
+
+    /// Says when more may come.
+    private func hear(_ messages: [(Result<WAMPMessage, WAMPFormatError>, bytes: Int)]) -> EventLoopFuture<Void> {
+        for (message, bytes) in messages { link?.heard(message, bytes: bytes) }
+        return onResume?.futureResult ?? port.loop.makeSucceededVoidFuture()
+    }
+
+    func send(_ message: WrittenMessage) -> Bool {
+        guard !isSending else { return false }
+        let message = message.message
+        // A transport that is over takes everything, and keeps nothing.
+        if (try? transport.offer(message)) ?? true { return true }
+        isSending = true
+        errand.yield(.send(message))
+        return true
+    }
+
+    func close(_ frame: CloseFrame) { errand.yield(.close(frame)) }
+    func abort() { transport.abort() }
+    func pause() { onResume = onResume ?? port.loop.makePromise() }
+    func resume() { onResume.take()?.succeed() }
+}

@@ -1,0 +1,61 @@
+public import HoldfastServer
+public import Logging
+public import WAMPCore
+import Holdfast
+import WebSocketCore
+
+/// Everything about a router that can be chosen; the defaults suit development on one machine.
+public struct WAMPRouterConfiguration: Sendable {
+    /// What one client may cost.
+    public struct Limits: Hashable, Sendable {
+        /// Bytes that may wait to be sent to a client, beside what its connection holds, before it is cut off.
+        public var waiting = 4 << 20
+        /// Bytes that a client has sent and the router has not looked at, before nothing more is read of it.
+        public var unheard = 256 << 10
+        /// How long what waits may take to leave when the connection is to be closed; what has not left by then is dropped.
+        public var farewell: Duration = .seconds(5)
+        /// How long finding out who a client is may take, for each step.
+        public var authentication: Duration = .seconds(5)
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// Where to listen, and what a connection may cost.
+    ///
+    /// Compression is off unless it is asked for here: it costs memory for each connection, and then an event is compressed for each
+    /// subscriber anew.
+    public var server: WebSocketServerConfiguration = {
+        var server = WebSocketServerConfiguration()
+        server.compression = nil
+        server.unsentLimit = 128 * 1024
+        return server
+    }()
+    /// What it allows, and whose quirks it has.
+    public var policy: RouterPolicy
+    /// Who decides who may join; by default everybody may, as nobody in particular.
+    public var authenticator: any WAMPAuthenticator = WAMPUsers()
+    /// Decides what a session may do; nil: everything.
+    ///
+    /// Called for every publication, call, subscription and registration, on the router's event loop: it answers by what it knows, and
+    /// never waits.
+    public var authorization: (@Sendable (RouterSession, WAMPAction, _ uri: String) -> WAMPPermission)?
+    /// What one client may cost.
+    public var limits = Limits()
+    /// The origins whose pages may connect, such as `https://example.org`, beside those on the router's own host; `*` is every origin.
+    ///
+    /// Only browsers say an origin.
+    public var origins: [String] = []
+    /// What the router tells of itself; at the level `trace` each message, in words.
+    public var logger = Logger(label: "holdfast.router")
+
+    /// The defaults, with a policy.
+    public init(policy: RouterPolicy = RouterPolicy()) { self.policy = policy }
+
+    /// The configuration of the server below, as the router needs it.
+    func serverConfiguration() -> WebSocketServerConfiguration {
+        var server = server
+        server.delivery = .messages
+        return server
+    }
+}

@@ -1,0 +1,170 @@
+import CodecCore
+import Holdfast
+import HoldfastRouter
+import HoldfastTesting
+import Testing
+import WAMPCore
+import WAMPSigning
+
+/// Who is let in, and who may do what.
+@Suite(.timeLimit(.minutes(1))) struct AdmissionTests {
+    private static func users() throws -> WAMPUsers {
+        var users = WAMPUsers(anonymousRole: nil)
+        users.add("ann", .ticket("sesame"), role: "frontend")
+        users.add("bob", .cra(CRASecret("hush")))
+        let salted = try ChallengeResponse.saltedSecret("hush", salt: "pepper")
+        users.add("cat", .cra(CRASecret(salted: salted, salt: "pepper")), role: "backend")
+        return users
+    }
+
+    private static func closed() throws -> WAMPRouterConfiguration {
+        let users = try users()
+        return .quiet { $0.authenticator = users }
+    }
+
+    /// Says hello as somebody, and answers the challenge.
+    private func answer(
+        _ guest: RouterGuest, _ name: String, _ method: String, _ prove: (ValueMap) throws -> String
+    ) async throws -> WAMPMessage {
+        let details: ValueMap = ["authid": .text(name), "authmethods": [.text(method)]]
+        guard case .challenge(method, let extra) = try await guest.hello(details) else { throw RouterGuest.Ended() }
+        try await guest.say(.authenticate(signature: try prove(extra), extra: ValueMap()))
+        return try await guest.next()
+    }
+
+    @Test func `a ticket lets its user in, with the role of that user`() async throws {
+        try await RouterStage.run(try Self.closed()) { stage in
+            guard case .welcome(_, let details) = try await answer(stage.guest(), "ann", "ticket", { _ in "sesame" }) else {
+                throw RouterGuest.Ended()
+            }
+            #expect(details["authid"] == "ann" && details["authrole"] == "frontend" && details["authmethod"] == "ticket")
+        }
+    }
+
+    @Test(arguments: ["bob", "cat"])
+    func `a signature lets its user in, with and without a salt`(_ name: String) async throws {
+        try await RouterStage.run(try Self.closed()) { stage in
+            let answer = try await answer(stage.guest(), name, "wampcra") { try ChallengeResponse.answer($0, secret: "hush") }
+            guard case .welcome(_, let details) = answer else { throw RouterGuest.Ended() }
+            #expect(details["authid"] == .text(name) && details["authmethod"] == "wampcra")
+        }
+    }
+
+    @Test(arguments: ["ann", "dan"], ["ticket", "wampcra"])
+    func `a wrong proof, and one of nobody, are refused alike`(_ name: String, _ method: String) async throws {
+        try await RouterStage.run(try Self.closed()) { stage in
+            let guest = stage.guest()
+            let answer = try await answer(guest, name, method) { _ in "wrong" }
+            guard case .abort(_, let reason, _) = answer else { throw RouterGuest.Ended() }
+            #expect(reason == WAMPURI.Error.authenticationFailed)
+            #expect(try await guest.closeCode() == 1000)
+            #expect(stage.router.status.refused == 1 && stage.router.status.sessions == 0)
+        }
+    }
+
+    @Test func `nobody in particular, and by no known method, is not let in where all are users`() async throws {
+        try await RouterStage.run(try Self.closed()) { stage in
+            for details: ValueMap in [ValueMap(), ["authmethods": ["voice"], "authid": "ann"]] {
+                guard case .abort(_, let reason, _) = try await stage.guest().hello(details) else { throw RouterGuest.Ended() }
+                #expect(reason == WAMPURI.Error.noMatchingAuthMethod)
+            }
+        }
+    }
+
+    @Test func `a key lets its holder in, who need not say a name`() async throws {
+        let key = CryptosignKey()
+        var users = WAMPUsers()
+        users.add("eve", .cryptosign(publicKey: key.publicKey))
+        let configuration = WAMPRouterConfiguration.quiet { [users] in $0.authenticator = users }
+        try await RouterStage.run(configuration) { stage in
+            let guest = stage.guest()
+            let hello: ValueMap = ["authmethods": ["cryptosign"], "authextra": ["pubkey": .text(key.publicKey)]]
+            guard case .challenge(_, let extra) = try await guest.hello(hello) else { throw RouterGuest.Ended() }
+            try await guest.say(.authenticate(signature: try key.answer(extra), extra: ValueMap()))
+            guard case .welcome(_, let details) = try await guest.next() else { throw RouterGuest.Ended() }
+            #expect(details["authid"] == "eve")
+        }
+    }
+
+    private struct Stubborn: WAMPAuthenticator {
+        let isAsked: @Sendable () -> Void
+        var isGivenUp: @Sendable () -> Void = {}
+
+        func examine(_ applicant: WAMPApplicant) async throws -> WAMPAdmission {
+            isAsked()
+            for await _ in AsyncStream(Never.self, { _ in }) {}
+            isGivenUp()
+            throw CancellationError()
+        }
+    }
+
+    @Test func `who cannot be examined in time is refused`() async throws {
+        let (clock, (asked, asking)) = (ManualClock(), AsyncStream.makeStream(of: Void.self))
+        let configuration = WAMPRouterConfiguration.quiet { $0.authenticator = Stubborn { asking.yield() } }
+        try await RouterStage.run(configuration, clock: clock) { stage in
+            let guest = stage.guest()
+            async let answer = guest.hello()
+            for await _ in asked { break }
+            clock.advance(by: configuration.limits.authentication)
+            guard case .abort(_, let reason, _) = try await answer else { throw RouterGuest.Ended() }
+            #expect(reason == WAMPURI.Error.authenticationFailed)
+        }
+    }
+
+    @Test func `an examination is given up when its client goes`() async throws {
+        let ((asked, asking), (gone, going)) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))
+        let stubborn = Stubborn(isAsked: { asking.yield() }, isGivenUp: { going.yield() })
+        try await RouterStage.run(.quiet { $0.authenticator = stubborn }) { stage in
+            let guest = stage.guest()
+            async let answer = guest.hello()
+            for await _ in asked { break }
+            guest.connection.abort()
+            for await _ in gone { break }
+            _ = try? await answer
+        }
+    }
+
+    private struct Broken: WAMPAuthenticator {
+        func examine(_ applicant: WAMPApplicant) async throws -> WAMPAdmission { throw RouterGuest.Ended() }
+    }
+
+    @Test func `who cannot be examined at all is refused, and not told why`() async throws {
+        try await RouterStage.run(.quiet { $0.authenticator = Broken() }) { stage in
+            guard case .abort(let details, let reason, _) = try await stage.guest().hello() else { throw RouterGuest.Ended() }
+            #expect(reason == WAMPURI.Error.authenticationFailed)
+            #expect(details["message"]?.string?.contains("Ended") == false)
+        }
+    }
+
+    @Test func `what a session may not do is answered with an error, and the session goes on`() async throws {
+        let configuration = WAMPRouterConfiguration.quiet {
+            $0.authorization = { member, action, uri in
+                member.authRole == "anonymous" && action == .publish && uri.hasPrefix("com.app.closed") ? .denied : .allowed
+            }
+        }
+        try await RouterStage.run(configuration) { stage in
+            let guest = try await stage.member()
+            try await guest.publish(1, "com.app.closed.topic", acknowledge: true)
+            #expect(try await guest.error(of: .publish, 1) == WAMPURI.Error.notAuthorized)
+            // Without an acknowledgement nothing is said of it.
+            try await guest.publish(2, "com.app.closed.topic")
+            _ = try await guest.subscribe(3, "com.app.closed.topic")
+            try await guest.publishAcknowledged(4, "com.app.open")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `whether it is told who calls is for whoever runs the router to say`(_ discloses: Bool) async throws {
+        let configuration = WAMPRouterConfiguration.quiet { $0.authorization = { _, _, _ in .allowed(discloses: discloses) } }
+        try await RouterStage.run(configuration) { stage in
+            let (callee, caller) = (try await stage.member(), stage.guest())
+            let session = try await caller.join()
+            _ = try await callee.register(1, "com.app.who")
+            let options: ValueMap = ["disclose_me": .bool(!discloses)]
+            try await caller.say(.call(request: 1, options: options, procedure: "com.app.who", .none))
+            guard case .invocation(_, _, let details, _) = try await callee.next() else { throw RouterGuest.Ended() }
+            let told: Value? = discloses ? Value(session) : Optional.none
+            #expect(details["caller"] == told)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import CodecCore
+import MachineCore
+import Testing
+import WAMPCore
+
+@testable import HoldfastRouter
+
+/// The rules of faults, without a router.
+@Suite struct FaultMachineTests {
+    private typealias Passage = FaultMachine.Passage
+    private let one = RouterConnection(1)
+    private let two = RouterConnection(2)
+
+    private func passage(_ number: WAMPID, _ connection: RouterConnection, isFromClient: Bool = false) -> Passage {
+        Passage(
+            connection: connection, isFromClient: isFromClient, session: connection.number,
+            load: .message(.published(request: number, publication: 1)))
+    }
+
+    private func effects(_ machine: inout FaultMachine, _ input: FaultMachine.Input, at seconds: Int = 0) -> [FaultMachine.Effect] {
+        var effects: [FaultMachine.Effect] = []
+        machine.handle(input, at: Moment(.seconds(seconds)), into: &effects)
+        return effects
+    }
+
+    @Test func `without a fault everything passes, and there is nothing to know of it`() {
+        var machine = FaultMachine()
+        #expect(effects(&machine, .passing(passage(1, one))) == [.pass(passage(1, one))])
+        #expect(machine.isIdle && machine.deadline == nil)
+    }
+
+    @Test func `a delay holds one client's way only, and ends by itself`() {
+        var machine = FaultMachine()
+        _ = effects(&machine, .add(.delay(.published, by: .seconds(3)), number: 1))
+        #expect(effects(&machine, .passing(passage(1, one)), at: 1) == [.over(number: 1)])
+        #expect(effects(&machine, .passing(passage(2, one)), at: 2) == [])
+        #expect(effects(&machine, .passing(passage(3, two)), at: 2) == [.pass(passage(3, two))])
+        let answer = passage(4, one, isFromClient: true)
+        #expect(effects(&machine, .passing(answer), at: 2) == [.pass(answer)])
+        #expect(machine.deadline == Moment(.seconds(4)))
+        var woken: [FaultMachine.Effect] = []
+        machine.wake(at: Moment(.seconds(4)), into: &woken)
+        #expect(woken == [.pass(passage(1, one)), .pass(passage(2, one))])
+        #expect(machine.isIdle)
+    }
+
+    @Test func `what is held for a client goes with it`() {
+        var machine = FaultMachine()
+        _ = effects(&machine, .add(.stall(.published), number: 1))
+        _ = effects(&machine, .add(.late(.published, by: .seconds(1)), number: 2))
+        _ = effects(&machine, .passing(passage(1, one)))
+        _ = effects(&machine, .passing(passage(2, one)))
+        #expect(!machine.isIdle)
+        _ = effects(&machine, .closed(one))
+        #expect(machine.isIdle && machine.deadline == nil)
+    }
+
+    @Test func `a client for which too much is held is cut`() {
+        var machine = FaultMachine()
+        _ = effects(&machine, .add(.stall(.published), number: 1))
+        var last: [FaultMachine.Effect] = []
+        for number in 0...FaultMachine.mostHeld { last = effects(&machine, .passing(passage(WAMPID(number), one))) }
+        #expect(last == [.cut(one)])
+        #expect(machine.isIdle)
+    }
+
+    @Test func `a stall outlasts a delay, and a release ends both`() {
+        var machine = FaultMachine()
+        _ = effects(&machine, .add(.delay(.published, by: .seconds(3)), number: 1))
+        _ = effects(&machine, .add(.stall(.published), number: 2))
+        _ = effects(&machine, .passing(passage(1, one)))
+        _ = effects(&machine, .passing(passage(2, one)))
+        #expect(machine.deadline == nil)
+        #expect(effects(&machine, .release) == [.pass(passage(1, one)), .pass(passage(2, one))])
+    }
+
+    @Test func `every kind of message has the number that the message has`() {
+        let messages: [WAMPMessage] = [
+            .hello(realm: "", details: ValueMap()), .welcome(session: 1, details: ValueMap()),
+            .subscribe(request: 1, options: ValueMap(), topic: ""), .event(subscription: 1, publication: 1, details: ValueMap(), .none),
+            .result(request: 1, details: ValueMap(), .none), .yield(request: 1, options: ValueMap(), .none),
+            .interrupt(request: 1, options: ValueMap()), .unregistered(request: 1, details: ValueMap()),
+        ]
+        let kinds: [WAMPMessageKind] = [.hello, .welcome, .subscribe, .event, .result, .yield, .interrupt, .unregistered]
+        #expect(messages.map(\.type) == kinds.map(\.rawValue))
+    }
+}

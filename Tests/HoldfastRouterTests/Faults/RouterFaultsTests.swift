@@ -1,0 +1,175 @@
+import CodecCore
+import Holdfast
+import HoldfastRouter
+import HoldfastTesting
+import Testing
+import WAMPCore
+
+/// What tests let go wrong, as clients see it.
+@Suite(.timeLimit(.minutes(1))) struct RouterFaultsTests {
+    private let clock = ManualClock()
+
+    /// A caller and a callee of `com.app.echo`.
+    private func run(_ body: (RouterStage, _ caller: RouterGuest, _ callee: RouterGuest) async throws -> Void) async throws {
+        try await RouterStage.run(clock: clock) { stage in
+            let (caller, callee) = (try await stage.member(), try await stage.member(.messagePack))
+            _ = try await callee.register(1, "com.app.echo")
+            try await body(stage, caller, callee)
+        }
+    }
+
+    @Test func `a message that is dropped does not arrive, and the next does`() async throws {
+        try await run { stage, caller, callee in
+            let fault = stage.router.faults.add(.drop(.result))
+            for request in WAMPID(1)...2 {
+                try await caller.call(request, "com.app.echo", [.integer(Int64(request))])
+                try await callee.answer()
+            }
+            #expect(try await caller.result(of: 2) == [2])
+            await fault.befallen()
+        }
+    }
+
+    @Test func `a reply that is doubled arrives twice`() async throws {
+        try await run { stage, caller, callee in
+            stage.router.faults.add(.double(.result))
+            try await caller.call(1, "com.app.echo", [1])
+            try await callee.answer()
+            #expect(try await caller.result(of: 1) == [1])
+            #expect(try await caller.result(of: 1) == [1])
+        }
+    }
+
+    @Test func `a late message arrives after what followed it`() async throws {
+        try await run { stage, caller, callee in
+            let fault = stage.router.faults.add(.late(.result, by: .seconds(2)))
+            for request in WAMPID(1)...2 {
+                try await caller.call(request, "com.app.echo")
+                try await callee.answer()
+            }
+            _ = try await caller.result(of: 2)
+            await fault.befallen()
+            clock.advance(by: .seconds(2))
+            _ = try await caller.result(of: 1)
+        }
+    }
+
+    @Test func `what follows a delayed message waits with it`() async throws {
+        try await run { stage, caller, callee in
+            let fault = stage.router.faults.add(.delay(.result, by: .seconds(2)))
+            for request in WAMPID(1)...2 {
+                try await caller.call(request, "com.app.echo")
+                try await callee.answer()
+            }
+            await fault.befallen()
+            // Another client gets its answer meanwhile.
+            try await callee.say(.call(request: 2, options: ValueMap(), procedure: "wamp.session.count", .none))
+            #expect(try await callee.result(of: 2) == [2])
+            clock.advance(by: .seconds(2))
+            _ = try await caller.result(of: 1)
+            _ = try await caller.result(of: 2)
+        }
+    }
+
+    @Test func `a client whose way is stalled gets all of it when that is released`() async throws {
+        try await run { stage, caller, callee in
+            let fault = stage.router.faults.add(.stall(.result))
+            for request in WAMPID(1)...3 {
+                try await caller.call(request, "com.app.echo")
+                try await callee.answer()
+            }
+            await fault.befallen()
+            stage.router.faults.release()
+            for request in WAMPID(1)...3 { _ = try await caller.result(of: request) }
+        }
+    }
+
+    @Test func `what clients send can be stalled as well, and keeps its order`() async throws {
+        try await run { stage, caller, callee in
+            let fault = stage.router.faults.add(.stall(.call))
+            try await caller.call(1, "com.app.echo", [1])
+            await fault.befallen()
+            try await caller.call(2, "com.app.echo", [2])
+            stage.router.faults.release()
+            for request in WAMPID(1)...2 {
+                try await callee.answer()
+                #expect(try await caller.result(of: request) == [.integer(Int64(request))])
+            }
+        }
+    }
+
+    @Test func `a connection that is cut ends without a close, and its session with it`() async throws {
+        try await run { stage, caller, callee in
+            stage.router.faults.add(.cut(.call))
+            try await caller.call(1, "com.app.echo")
+            #expect(try await caller.closeCode() == nil)
+            _ = callee
+        }
+    }
+
+    @Test func `a session that is killed is told so, and why`() async throws {
+        try await RouterStage.run(clock: clock) { stage in
+            let guest = stage.guest()
+            let session = try await guest.join()
+            stage.router.faults.kill(session, message: "a test wants it")
+            guard case .goodbye(let details, let reason, _) = try await guest.next() else { throw RouterGuest.Ended() }
+            #expect(reason == WAMPURI.Close.killed && details["message"] == "a test wants it")
+            try await guest.say(.goodbye(details: ValueMap(), reason: WAMPURI.Close.goodbyeAndOut, .none))
+            #expect(try await guest.closeCode() == 1000)
+        }
+    }
+
+    @Test func `a subscription that is revoked gets no more events, and its subscriber is told`() async throws {
+        try await RouterStage.run { stage in
+            let (subscriber, publisher) = (stage.guest(), try await stage.member())
+            let features: ValueMap = ["roles": ["subscriber": ["features": ["subscription_revocation": true]]]]
+            try await subscriber.say(.hello(realm: "realm1", details: features))
+            _ = try await subscriber.next()
+            let subscription = try await subscriber.subscribe(1, "com.app.chat")
+            stage.router.faults.revoke(subscription, realm: "realm1", reason: "com.app.why")
+            guard case .unsubscribed(0, let details) = try await subscriber.next() else { throw RouterGuest.Ended() }
+            #expect(details["subscription"] == Value(subscription) && details["reason"] == "com.app.why")
+            try await publisher.publishAcknowledged(1, "com.app.chat")
+            _ = try await subscriber.subscribe(2, "com.app.other")
+        }
+    }
+
+    @Test func `what is revoked by its name is taken from whoever has it`() async throws {
+        try await run { stage, caller, callee in
+            stage.router.faults.revoke("com.app.echo", realm: "realm1")
+            try await caller.call(1, "com.app.echo")
+            #expect(try await caller.error(of: .call, 1) == WAMPURI.Error.noSuchProcedure)
+            _ = callee
+        }
+    }
+
+    @Test func `a fault that is taken back befalls nothing`() async throws {
+        try await run { stage, caller, callee in
+            let fault = stage.router.faults.add(.drop(.result, times: 10))
+            fault.remove()
+            await fault.befallen()
+            try await caller.call(1, "com.app.echo")
+            try await callee.answer()
+            _ = try await caller.result(of: 1)
+        }
+    }
+
+    @Test func `a fault befalls the messages that it names only`() async throws {
+        try await run { stage, caller, callee in
+            _ = try await callee.register(2, "com.app.other")
+            var fault = RouterFault.drop(.call)
+            (fault.uri, fault.skipping) = ("com.app.other", 1)
+            stage.router.faults.add(fault)
+            try await caller.call(1, "com.app.other")
+            try await callee.answer()
+            _ = try await caller.result(of: 1)
+            try await caller.call(2, "com.app.echo")
+            try await callee.answer()
+            _ = try await caller.result(of: 2)
+            // The router misses this one, and the next has an id that leaves it out.
+            try await caller.call(3, "com.app.other")
+            try await caller.call(4, "com.app.echo")
+            #expect(try await caller.abort() == WAMPURI.Error.protocolViolation)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import CodecCore
+import Holdfast
+import HoldfastRouter
+import Logging
+import NIOConcurrencyHelpers
+import Testing
+import WAMPCore
+import WAMPSigning
+
+/// What a router tells its log.
+@Suite(.timeLimit(.minutes(1))) struct RouterJournalTests {
+    /// Keeps what was logged.
+    private struct Keeper: LogHandler {
+        let lines: NIOLockedValueBox<[String]>
+        var logLevel: Logger.Level
+        var metadata: Logger.Metadata = [:]
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { lines.withLockedValue { $0.append("\(event.message)") } }
+    }
+
+    /// What is logged while a user joins with a ticket, calls itself and hears of itself.
+    private func lines(at level: Logger.Level) async throws -> [String] {
+        let lines = NIOLockedValueBox<[String]>([])
+        var users = WAMPUsers()
+        users.add("ann", .ticket("sesame"))
+        let configuration = WAMPRouterConfiguration.quiet { [users] in
+            $0.authenticator = users
+            $0.logger = Logger(label: "test") { _ in Keeper(lines: lines, logLevel: level) }
+        }
+        try await RouterStage.run(configuration) { stage in
+            let guest = stage.guest()
+            guard case .challenge = try await guest.hello(["authid": "ann", "authmethods": ["ticket"]]) else { throw RouterGuest.Ended() }
+            try await guest.say(.authenticate(signature: "sesame", extra: ValueMap()))
+            _ = try await guest.next()
+            _ = try await guest.subscribe(1, "com.app.chat")
+            _ = try await guest.register(2, "com.app.echo")
+            try await guest.call(3, "com.app.echo", ["a secret of the app's"])
+            try await guest.answer()
+            _ = try await guest.result(of: 3)
+            let options: ValueMap = ["exclude_me": false]
+            try await guest.say(.publish(request: 4, options: options, topic: "com.app.chat", WAMPArguments(["a secret of the app's"])))
+            _ = try await guest.event()
+        }
+        return lines.withLockedValue(\.self)
+    }
+
+    @Test func `each message is told in words, with names for numbers`() async throws {
+        let lines = try await lines(at: .trace)
+        #expect(lines.contains { $0.contains("← CALL #3 com.app.echo") })
+        #expect(lines.contains { $0.contains("→ INVOCATION") && $0.contains("com.app.echo") })
+        #expect(lines.contains { $0.contains("→ RESULT #3") })
+        #expect(lines.contains { $0.contains("→ EVENT com.app.chat") })
+    }
+
+    @Test func `neither what messages carry nor what proves who somebody is gets into the log`() async throws {
+        for line in try await lines(at: .trace) { #expect(!line.contains("secret") && !line.contains("sesame"), "\(line)") }
+    }
+
+    @Test func `unless each message is asked for, only who comes and goes is told`() async throws {
+        let lines = try await lines(at: .info)
+        #expect(lines.contains { $0.contains("joined realm1 as ann (user)") })
+        #expect(!lines.contains { $0.contains("CALL") || $0.contains("EVENT") })
+    }
+}

@@ -1,0 +1,127 @@
+import CodecCore
+import Holdfast
+import HoldfastRouter
+import Testing
+import WAMPCore
+import WebSocketCore
+
+/// A router over real sockets, one test after the other.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct RouterOverSocketsTests {
+    @Test(arguments: WAMPSerialization.allCases)
+    func `calls and events go over sockets in each serialization`(_ serialization: WAMPSerialization) async throws {
+        try await WAMPRouter(.quiet).withRunning { server in
+            let url = server.url("/ws")
+            let (callee, caller) = (try await RouterGuest(url), try await RouterGuest(url, serialization))
+            #expect(caller.connection.subprotocol == serialization.subprotocol)
+            for guest in [callee, caller] { try await guest.join() }
+            _ = try await callee.register(1, "com.app.echo")
+            try await caller.call(1, "com.app.echo", [7, "seven"])
+            try await callee.answer()
+            #expect(try await caller.result(of: 1) == [7, "seven"])
+            _ = try await caller.subscribe(2, "com.app.chat")
+            try await callee.publish(2, "com.app.chat", ["hi"])
+            #expect(try await caller.event() == ["hi"])
+        }
+    }
+
+    @Test func `a hundred subscribers get every event, in its order`() async throws {
+        let router = WAMPRouter(.quiet)
+        try await router.withRunning { server in
+            var guests: [RouterGuest] = []
+            for number in 0..<100 {
+                let guest = try await RouterGuest(server.url(), WAMPSerialization.allCases[number % 3])
+                try await guest.join()
+                _ = try await guest.subscribe(1, "com.app.ticks")
+                guests.append(guest)
+            }
+            let publisher = try await RouterGuest(server.url(), .cbor)
+            try await publisher.join()
+            for request in WAMPID(1)...50 { try await publisher.publish(request, "com.app.ticks", [.integer(Int64(request))]) }
+            for guest in guests {
+                for number in Int64(1)...50 { #expect(try await guest.event() == [.integer(number)]) }
+            }
+            #expect(router.status.events == 5000)
+        }
+    }
+
+    @Test func `a client that offers no serialization, or another path, does not get in`() async throws {
+        try await WAMPRouter(.quiet).withRunning { server in
+            for (path, subprotocols, status) in [("/ws", [], 400), ("/ws", ["chat"], 400), ("/other", ["wamp.2.json"], 404)] {
+                var configuration = WebSocketConfiguration()
+                configuration.subprotocols = subprotocols
+                let error = await #expect(throws: WebSocketError.self) {
+                    _ = try await WebSocketConnection.connect(to: server.url(path), configuration: configuration)
+                }
+                #expect(error?.httpStatus == status)
+            }
+        }
+    }
+
+    @Test func `a violation closes the socket with 1002`() async throws {
+        try await WAMPRouter(.quiet).withRunning { server in
+            let guest = try await RouterGuest(server.url())
+            try await guest.join()
+            try await guest.say(.hello(realm: "realm1", details: ["roles": ["caller": [:]]]))
+            #expect(try await guest.abort() == WAMPURI.Error.protocolViolation)
+            #expect(try await guest.closeCode() == 1002)
+        }
+    }
+
+    @Test func `a client that reads nothing is cut off, and the others get all`() async throws {
+        let router = WAMPRouter(.quiet { $0.limits.waiting = 256 * 1024 })
+        try await router.withRunning { server in
+            let (slow, quick, publisher) = (
+                try await RouterGuest(server.url()), try await RouterGuest(server.url()), try await RouterGuest(server.url())
+            )
+            for guest in [slow, quick, publisher] { try await guest.join() }
+            _ = try await slow.subscribe(1, "com.app.flood")
+            _ = try await quick.subscribe(1, "com.app.flood")
+            let content: [Value] = [.text(String(repeating: "x", count: 64 * 1024))]
+            var request: WAMPID = 0
+            while router.status.overruns == 0, request < 1000 {
+                request += 1
+                try await publisher.publishAcknowledged(request, "com.app.flood", content)
+                #expect(try await quick.event() == content)
+            }
+            #expect(router.status.overruns == 1)
+            #expect(try await slow.closeCode() == 1013)
+        }
+    }
+
+    @Test func `a cut is a lost connection, without a close frame`() async throws {
+        let router = WAMPRouter(.quiet)
+        try await router.withRunning { server in
+            let guest = try await RouterGuest(server.url())
+            try await guest.join()
+            router.faults.add(.cut(.published))
+            try await guest.publish(1, "com.app.chat", acknowledge: true)
+            #expect(try await guest.closeCode() == nil)
+        }
+    }
+
+    @Test func `the end of the server says goodbye to every session first`() async throws {
+        // Nobody answers it here.
+        let router = WAMPRouter(.quiet(RouterPolicy(goodbyePatience: .zero)))
+        let guest = try await router.withRunning { server in
+            let guest = try await RouterGuest(server.url())
+            try await guest.join()
+            return guest
+        }
+        #expect(try await guest.goodbye() == WAMPURI.Close.systemShutdown)
+        #expect(try await guest.closeCode() == 1001)
+    }
+
+    @Test func `pages of other origins may not connect, those of the router's own host and those that are named may`() async throws {
+        try await WAMPRouter(.quiet { $0.origins = ["https://example.org"] }).withRunning { server in
+            let own = "http://\(server.host):8080"
+            for (origin, isTaken) in [("https://evil.example", false), ("https://example.org", true), (own, true)] {
+                var configuration = WebSocketConfiguration()
+                configuration.subprotocols = ["wamp.2.json"]
+                configuration.headers["Origin"] = origin
+                let connection = try? await WebSocketConnection.connect(to: server.url(), configuration: configuration)
+                #expect((connection != nil) == isTaken, "\(origin)")
+                await connection?.close()
+            }
+        }
+    }
+}
