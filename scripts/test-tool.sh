@@ -77,7 +77,7 @@ pause() { read -r -t 0.05 <> <(:) || :; }
 
 # --- Help and usage
 for command in "" connect bench serve "serve echo" "serve quotes" "serve hub" quotes chaos demo pin doctor measure chat rooms "rooms send" \
-    "rooms tail" "rooms history" "rooms outbox"; do
+    "rooms tail" "rooms history" "rooms outbox" wamp "wamp call" "wamp publish" "wamp subscribe" "wamp register" "serve wamp"; do
     # shellcheck disable=SC2086
     run $command --help </dev/null
     check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
@@ -651,6 +651,9 @@ expect "an outbox that is not there" 1 "there is no" rooms outbox --store "$work
 expect "an outbox is retried or discarded" 64 "exclude each other" rooms outbox --store "$work/strict" --retry --discard
 kill "$rooms_pid"
 wait "$rooms_pid" 2>/dev/null
+
+# --- WAMP
+source "$here/wamp.sh"
 
 echo "$passed passed, $failed failed"
 [[ $failed == 0 ]]

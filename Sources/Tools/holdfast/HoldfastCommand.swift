@@ -15,12 +15,13 @@ import ArgumentParser
               holdfast quotes ws://localhost:9001/feed
               holdfast serve hub --dev
               holdfast chat ws://localhost:9001/ --room lobby --name ann
+              holdfast wamp subscribe ws://localhost:9001/ realm1 com.example.news
 
             \(Outcome.table)
             """,
         version: "0.1.0",
         subcommands: [
             ConnectCommand.self, BenchCommand.self, ServeCommand.self, ChaosCommand.self, DemoCommand.self, PinCommand.self,
-            DoctorCommand.self, MeasureCommand.self, QuotesCommand.self, ChatCommand.self, RoomsCommand.self,
+            DoctorCommand.self, MeasureCommand.self, QuotesCommand.self, ChatCommand.self, RoomsCommand.self, WAMPCommand.self,
         ])
 }

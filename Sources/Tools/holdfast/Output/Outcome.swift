@@ -11,6 +11,8 @@ enum Outcome: Int32, CaseIterable, Sendable {
     case tls = 5
     case closedWithError = 6
     case violation = 7
+    case unanswered = 8
+    case answeredWithError = 9
     case usage = 64
     case badInput = 65
     case interrupted = 130
@@ -21,11 +23,13 @@ enum Outcome: Int32, CaseIterable, Sendable {
         case .clean: "closed cleanly (1000, 1001, or no code)"
         case .failed: "something else went wrong; the message says what"
         case .lost: "the connection was lost, or ended without a close handshake"
-        case .refused: "the server refused: another HTTP status than 101, or a wrong answer"
+        case .refused: "the server refused: another HTTP status than 101, a wrong answer, a realm"
         case .unreachable: "no connection: unknown name, refused port, or a timeout"
         case .tls: "TLS failed: the certificate is not trusted, or the handshake broke"
         case .closedWithError: "the peer closed with an error code (1002 to 1015, 3000 to 4999)"
         case .violation: "one side broke the protocol or a limit, and this side closed"
+        case .unanswered: "no answer came in time"
+        case .answeredWithError: "the answer was an error: of a procedure, or of the router"
         case .usage: "wrong usage: a bad option, value or URL"
         case .badInput: "a line of standard input is not UTF-8, or a file is no JSON"
         case .interrupted: "stopped by SIGINT"

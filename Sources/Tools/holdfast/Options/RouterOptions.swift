@@ -1,0 +1,101 @@
+import ArgumentParser
+import Foundation
+import HoldfastRouter
+import Logging
+
+/// Whom a router lets in, and how it behaves.
+struct RouterOptions: ParsableArguments {
+    /// Whose quirks a router has.
+    enum Quirks: String, CaseIterable, ExpressibleByArgument {
+        case none, crossbar, nexus
+
+        var policy: RouterPolicy.Quirks {
+            switch self {
+            case .none: RouterPolicy.Quirks()
+            case .crossbar: .crossbar
+            case .nexus: .nexus
+            }
+        }
+    }
+
+    @Option(help: ArgumentHelp("Let clients join this realm only; may be repeated (default: any realm).", valueName: "name"))
+    var realm: [String] = []
+
+    @Option(help: ArgumentHelp("Add a user with a ticket; may be repeated.", valueName: "name:ticket"))
+    var user: [UserArgument] = []
+
+    @Option(help: ArgumentHelp("Add a user who signs with a secret (WAMP-CRA); may be repeated.", valueName: "name:secret"))
+    var cra: [UserArgument] = []
+
+    @Option(help: ArgumentHelp("Add the users of this file.", valueName: "file"))
+    var users: String?
+
+    @Flag(help: "Let anonymous clients join, though there are users.")
+    var anonymous = false
+
+    @Option(help: "Behave as another router does: \(Quirks.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var quirks = Quirks.none
+
+    @Option(help: ArgumentHelp("Keep so many of the last events of each topic, for get_events (default: 0).", valueName: "count"))
+    var history = 0
+
+    @Flag(help: "Take URIs of lower-case letters, digits and _ only.")
+    var strictUris = false
+
+    @Flag(help: "Offer neither the meta API nor its events.")
+    var noMeta = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Let pages of this origin connect, such as https://example.org; * is every. May be repeated.", valueName: "origin"))
+    var origin: [String] = []
+
+    @Flag(help: "Log each message, in words: kinds, names and numbers, not what they carry.")
+    var trace = false
+
+    func validate() throws {
+        guard 0...1_000_000 ~= history else { throw ValidationError("--history: 0 to 1000000.") }
+        if let users, access(users, R_OK) != 0 {
+            throw ValidationError("cannot read \(users.escapedOnOneLine): \(String(cString: strerror(errno))).")
+        }
+    }
+
+    /// The configuration that the options ask for.
+    func configuration(_ server: WebSocketServerConfiguration, _ log: ServerLog) throws -> WAMPRouterConfiguration {
+        var policy = RouterPolicy()
+        if !realm.isEmpty { policy.realms = Set(realm) }
+        (policy.hasStrictURIs, policy.hasMetaAPI) = (strictUris, !noMeta)
+        (policy.historyLength, policy.quirks) = (history, quirks.policy)
+        var configuration = WAMPRouterConfiguration(policy: policy)
+        let unsentLimit = configuration.server.unsentLimit
+        configuration.server = server
+        configuration.server.unsentLimit = unsentLimit
+        configuration.server.compression = nil
+        configuration.origins = origin
+        configuration.authenticator = try roster()
+        configuration.logger = Logger(label: "holdfast.router") { _ in ServerLogHandler(lines: log, logLevel: trace ? .trace : .info) }
+        return configuration
+    }
+
+    private func roster() throws -> WAMPUsers {
+        let list = try users.map { try UserList(file: $0).users } ?? []
+        let isOpen = anonymous || (user.isEmpty && cra.isEmpty && list.isEmpty)
+        var users = WAMPUsers(anonymousRole: isOpen ? "anonymous" : nil)
+        for one in user { users.add(one.name, .ticket(one.secret)) }
+        for one in cra { users.add(one.name, .cra(CRASecret(one.secret))) }
+        for one in list { users.add(one.name, one.proof, role: one.role) }
+        return users
+    }
+}
+
+/// A user and what it proves itself with: `name:secret`.
+struct UserArgument: ExpressibleByArgument, Hashable, Sendable {
+    let name: String
+    let secret: String
+
+    init?(argument: String) {
+        guard let colon = argument.firstIndex(of: ":"), colon > argument.startIndex else { return nil }
+        (name, secret) = (String(argument[..<colon]), String(argument[argument.index(after: colon)...]))
+        if secret.isEmpty { return nil }
+    }
+}

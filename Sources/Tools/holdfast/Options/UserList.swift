@@ -1,0 +1,44 @@
+import ArgumentParser
+import Foundation
+import HoldfastRouter
+
+/// The users of a file: on each line a method, a name, a secret, and perhaps a role; `#` begins a line that says nothing.
+struct UserList {
+    struct User {
+        let name: String
+        let proof: WAMPUsers.Proof
+        let role: String
+    }
+    let users: [User]
+
+    init(file: String) throws {
+        users = try Self.users(in: try String(contentsOfFile: file, encoding: .utf8), of: file)
+    }
+
+    static func users(in text: String, of file: String) throws -> [User] {
+        var users: [User] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
+            guard let first = words.first, !first.hasPrefix("#") else { continue }
+            // The line itself holds a secret, and is not shown.
+            guard 3...4 ~= words.count, let proof = proof(first, words[2]) else {
+                throw ValidationError(
+                    "\(file.escapedOnOneLine), line \(index + 1): use METHOD NAME SECRET [ROLE], METHOD ticket, cra or salted.")
+            }
+            users.append(User(name: words[1], proof: proof, role: words.count == 4 ? words[3] : "user"))
+        }
+        return users
+    }
+
+    private static func proof(_ method: String, _ secret: String) -> WAMPUsers.Proof? {
+        switch method {
+        case "ticket": return .ticket(secret)
+        case "cra": return .cra(CRASecret(secret))
+        case "salted":
+            let salt = (0..<4).map { _ in String(UInt32.random(in: 0 ... .max), radix: 36) }.joined()
+            guard let salted = try? ChallengeResponse.saltedSecret(secret, salt: salt) else { return nil }
+            return .cra(CRASecret(salted: salted, salt: salt))
+        default: return nil
+        }
+    }
+}

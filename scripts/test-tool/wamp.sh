@@ -1,0 +1,181 @@
+# shellcheck shell=bash disable=SC2154
+# The commands of WAMP, against a router of the tool's own. Sourced by test-tool.sh, whose functions and variables it uses.
+
+# --- Usage
+expect "wamp call without a procedure" 64 "Missing expected argument" wamp call $any realm1
+expect "wamp: a URI that is none" 64 "is no URI of WAMP" wamp call $any realm1 com..app
+expect "wamp: a pattern that is none" 64 "is no URI of WAMP" wamp subscribe $any realm1 "com app" --match prefix
+expect "wamp: a keyword without a value" 64 "keyword" wamp call $any realm1 com.app --keyword a
+expect "wamp: a keyword that stands twice" 64 "stands twice" wamp call $any realm1 com.app --keyword a=1 --keyword a=2
+expect "wamp: a method without a name" 64 "goes with --user" wamp call $any realm1 com.app --auth ticket
+expect "wamp: a method without a secret" 64 "there is no secret" wamp call $any realm1 com.app --auth ticket --user ann
+expect "wamp: a method that is none" 64 "anonymous, ticket, cra" wamp call $any realm1 com.app --auth magic --user ann
+expect "wamp register without an answer" 64 "say how to answer" wamp register $any realm1 com.app
+expect "wamp register with two answers" 64 "exclude each other" wamp register $any realm1 com.app --echo --reply 1
+expect "wamp register: parts of no command" 64 "goes with --exec" wamp register $any realm1 com.app --echo --progress
+expect "wamp subscribe until nothing came" 64 "at least 1" wamp subscribe $any realm1 com.app --count 0
+expect "wamp: payloads of no trace" 64 "goes with --trace" wamp call $any realm1 com.app --payloads
+expect "wamp: nobody listens" 4 "127.0.0.1:1" wamp call $any realm1 com.app --patience 0.5
+expect "wamp: a refused upgrade" 3 "401" wamp call "$fake/401" realm1 com.app
+
+# start_router FILE ARGUMENT…: a router in the background; leaves router_pid and router behind. FILE gets its log.
+mkfifo "$work/wamp-url"
+start_router() {
+    local log=$1
+    shift
+    : >"$log"
+    "$tool" serve wamp "$@" >"$work/wamp-url" 2>"$log" </dev/null &
+    router_pid=$!
+    servers+=($router_pid)
+    router=$(first_line "$work/wamp-url")
+}
+# background NAME ARGUMENT…: a command of wamp in the background; leaves NAME.out, NAME.err and its process as $background behind.
+background() {
+    local name=$1
+    shift
+    : >"$work/$name.out" >"$work/$name.err"
+    "$tool" wamp "$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null &
+    background=$!
+    servers+=($background)
+    until_has "$work/$name.err" "^(registered|subscribed)" $background
+}
+# stop PID SIGNAL: ends a process, and leaves its status behind.
+stop() {
+    kill "-$2" "$1"
+    { wait "$1"; } 2>/dev/null
+    status=$?
+}
+
+start_router "$work/router.log" --port 0
+check "serve wamp prints its URL" '[[ $router == ws://127.0.0.1:*/* ]]'
+
+# --- Calls
+expect "a procedure that nobody offers is an error of its own status" 9 "no_such_procedure" wamp call "$router" realm1 com.example.none
+background echo register "$router" realm1 com.example.echo --echo
+echo_pid=$background
+run wamp call "$router" realm1 com.example.echo 7 </dev/null
+check "a single value is printed as it is" '[[ $status == 0 ]] && out_is 7'
+run wamp call "$router" realm1 com.example.echo </dev/null
+check "nothing is null" '[[ $status == 0 ]] && out_is null'
+run wamp call "$router" realm1 com.example.echo 1 two '"3"' '{"a":[true,null,1.5]}' --keyword b=2 --keyword c=d </dev/null
+check "arguments and keywords go there and back" \
+    '[[ $status == 0 ]] && out_is '"'"'{"args":[1,"two","3",{"a":[true,null,1.5]}],"kwargs":{"b":2,"c":"d"}}'"'"
+run wamp call "$router" realm1 com.example.echo --full -- -7 </dev/null
+check "--full prints all arguments, and numbers below zero stand behind --" '[[ $status == 0 ]] && out_is '"'"'{"args":[-7],"kwargs":{}}'"'"
+check "a callee prints its calls" 'grep -q "^{\"procedure\":\"com.example.echo\",.*\"args\":\[7\]" "$work/echo.out"'
+for serialization in json msgpack cbor; do
+    run wamp call "$router" realm1 com.example.echo '{"bin":"\u0000EBES","text":"ü","n":9007199254740993}' --serialization $serialization </dev/null
+    check "a call in $serialization, with bytes" \
+        '[[ $status == 0 ]] && out_is '"'"'{"bin":"\u0000EBES","text":"ü","n":9007199254740993}'"'"
+done
+run wamp call "$router" realm1 com.example.echo $'\e[2J\u202e' </dev/null
+check "what came cannot drive a terminal" '[[ $status == 0 ]] && out_is '"'"'"\u001b[2J\u202E"'"'"
+expect "a procedure that somebody offers already" 9 "procedure_already_exists" wamp register "$router" realm1 com.example.echo --echo
+stop $echo_pid TERM
+check "SIGTERM ends a callee with status 143" '[[ $status == 143 ]]'
+expect "and its procedure is gone" 9 "no_such_procedure" wamp call "$router" realm1 com.example.echo
+
+background reply register "$router" realm1 com.example.reply --reply '{"a":1}' --count 1
+run wamp call "$router" realm1 com.example.reply </dev/null
+check "--reply answers with the same" '[[ $status == 0 ]] && out_is '"'"'{"a":1}'"'"
+wait $background
+status=$?
+check "--count ends a callee with status 0, its last answer given" '[[ $status == 0 && $(wc -l <"$work/reply.out") == 1 ]]'
+
+background words register "$router" realm1 com.example. --match prefix --exec \
+    'read -r call; case $call in *fail*) echo "not that" >&2; exit 3;; *sleep*) echo begun >&2; exec sleep 600;; esac; echo "$call"'
+words_pid=$background
+run wamp call "$router" realm1 com.example.words hello --keyword x=1 </dev/null
+check "--exec gets the call as JSON, under the URI that was called" \
+    '[[ $status == 0 ]] && grep -q "{\"procedure\":\"com.example.words\",.*\"args\":\[\"hello\"\],\"kwargs\":{\"x\":1}}" "$work/out"'
+expect "a command that fails is an error, with what it said" 9 "runtime_error.*not that" wamp call "$router" realm1 com.example.fail
+check "and its status" 'err_has "\"status\":3"'
+expect "a call that takes too long ends with a status of its own" 8 "timed out" wamp call "$router" realm1 com.example.sleep --timeout 0.5
+: >"$work/out" >"$work/err"
+"$tool" wamp call "$router" realm1 com.example.sleep again --trace >"$work/out" 2>"$work/err" </dev/null &
+client=$!
+servers+=($client)
+until_has "$work/words.out" again $words_pid
+stop $client INT
+check "Control-C cancels a call, with status 130" '[[ $status == 130 ]] && err_has "→ CANCEL"'
+stop $words_pid TERM
+background parts register "$router" realm1 com.example.parts --exec 'echo 1; echo two; echo "[3]"' --progress
+run wamp call "$router" realm1 com.example.parts --progress </dev/null
+check "parts of a result are lines" '[[ $status == 0 ]] && out_is $'"'"'1\n"two"\n[3]'"'"
+run wamp call "$router" realm1 com.example.parts </dev/null
+check "who does not ask for parts gets the result" '[[ $status == 0 ]] && out_is "[3]"'
+stop $background TERM
+
+# --- Events
+background all subscribe "$router" realm1 com.example.news --count 3
+all_pid=$background
+background some subscribe "$router" realm1 com.example. --match prefix
+some_pid=$background
+background wild subscribe "$router" realm1 com..news --match wildcard --serialization json
+wild_pid=$background
+run wamp publish "$router" realm1 com.example.news 1 --ack </dev/null
+check "--ack prints the publication" '[[ $status == 0 ]] && grep -Eq "^{\"publication\":[0-9]+}$" "$work/out"'
+run wamp publish "$router" realm1 com.example.news 2 --keyword a=b </dev/null
+check "without --ack nothing is printed" '[[ $status == 0 && ! -s $work/out ]]'
+run wamp publish "$router" realm1 com.example.other 3 --retain --ack </dev/null
+run wamp publish "$router" realm1 com.example.news 4 --ack </dev/null
+wait $all_pid
+status=$?
+check "a subscriber prints events in their order, and --count ends it" '[[ $status == 0 ]] &&
+    [[ $(sed "s/.*\"args\"://" "$work/all.out" | tr "\n" " ") == "[1],\"kwargs\":{}} [2],\"kwargs\":{\"a\":\"b\"}} [4],\"kwargs\":{}} " ]]'
+until_has "$work/some.out" '"args":\[4\]' $some_pid
+check "a prefix matches more, and says which topic" '[[ $(wc -l <"$work/some.out") == 4 ]] && grep -q "\"topic\":\"com.example.other\"" "$work/some.out"'
+until_has "$work/wild.out" '"args":\[4\]' $wild_pid
+check "a wildcard matches one component" '[[ $(wc -l <"$work/wild.out") == 3 ]]'
+stop $some_pid INT
+check "Control-C ends a subscriber with status 130" '[[ $status == 130 ]]'
+stop $wild_pid TERM
+run wamp subscribe "$router" realm1 com.example.other --retained --count 1 </dev/null
+check "a retained event comes to those who subscribe later" '[[ $status == 0 ]] && grep -q "\"args\":\[3\]" "$work/out"'
+run wamp subscribe "$router" realm1 com.example.none --for 0.3 </dev/null
+check "--for ends a subscriber with status 0" '[[ $status == 0 && ! -s $work/out ]]'
+
+# --- In words
+run wamp publish "$router" realm1 com.example.news s3same --ack --trace </dev/null
+check "--trace shows messages in words, and not what they carry" '[[ $status == 0 ]] && err_has "→ HELLO" && err_has "← WELCOME" &&
+    err_has "→ PUBLISH #1 com.example.news" && err_has "← PUBLISHED #1" && ! err_has s3same'
+run wamp publish "$router" realm1 com.example.news s3same --ack --trace --payloads </dev/null
+check "--payloads shows that, too" 'err_has "PUBLISH .*s3same"'
+
+# --- A router that is killed
+: >"$work/killed.out"
+background killed subscribe "$router" realm1 com.example.news
+killed_pid=$background
+background callee register "$router" realm1 com.example.echo --echo
+callee_pid=$background
+port=${router##*127.0.0.1:}
+port=${port%%/*}
+kill -KILL $router_pid
+{ wait $router_pid; } 2>/dev/null
+start_router "$work/router.log" --port "$port"
+until_has "$work/killed.out" gap $killed_pid
+run wamp publish "$router" realm1 com.example.news after --ack </dev/null
+until_has "$work/killed.out" after $killed_pid
+check "a subscription survives the router, and says what may be missing" \
+    '[[ $(cut -d, -f1 "$work/killed.out" | head -n 1) == "{\"gap\":\"reconnected\"}" ]] && grep -q "after" "$work/killed.out"'
+run wamp call "$router" realm1 com.example.echo 1 --timeout 30 </dev/null
+check "so does a registration" '[[ $status == 0 ]] && out_is 1'
+stop $killed_pid TERM
+stop $callee_pid TERM
+stop $router_pid TERM
+check "SIGTERM ends the router with status 0" '[[ $status == 0 ]]'
+
+# --- Who may join
+start_router "$work/router.log" --port 0 --realm secure --user ann:s3same --cra bob:h0ney
+HOLDFAST_WAMP_SECRET=s3same run wamp call "$router" secure wamp.session.count --auth ticket --user ann --trace --payloads </dev/null
+check "a ticket lets in, and is not shown" '[[ $status == 0 ]] && out_is 1 && err_has "→ AUTHENTICATE" && ! err_has s3same'
+echo h0ney >"$work/wamp-secret"
+run wamp call "$router" secure wamp.session.count --auth cra --user bob --secret-file "$work/wamp-secret" </dev/null
+check "so does a challenge" '[[ $status == 0 ]] && out_is 1'
+HOLDFAST_WAMP_SECRET=wr0ng expect "a wrong ticket does not" 3 "authentication|denied|failed|authorized" \
+    wamp call "$router" secure com.example.echo --auth ticket --user ann
+check "and is not shown" '! err_has wr0ng'
+expect "nor does nobody" 3 "wamp.error" wamp call "$router" secure com.example.echo
+expect "a realm that is none" 3 "no_such_realm" wamp call "$router" nowhere com.example.echo
+check "the router shows no secret" '! grep -Eq "s3same|h0ney|wr0ng" "$work/router.log"'
+stop $router_pid TERM
