@@ -11,7 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes bench-hub fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes bench-hub fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -23,7 +23,7 @@ demo: ## Two people in a room: their link is cut, the hub killed with -9 (builds
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit mutants-rooms tool network fuzz-short conformance-share interop codecs tls proxies doctor http2 quotes rooms-browser crash-points survive-share abuse chaos-share bench-quick ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
+test: unit mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points survive-share abuse chaos-share bench-quick ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -65,6 +65,9 @@ conformance-share: build
 
 interop: build ## Node ws, Python websockets, websocketd, nginx with TLS and Chromium
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop Interop/run.sh
+
+interop-wamp: build ## WAMP beside Crossbar, autobahn-python and xconn: every method, both directions, routers killed with -9
+	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop-wamp Interop/wamp/run.sh
 
 codecs: build ## MessagePack, CBOR, JSON and the frames of rooms beside Python's, in both directions
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite codecs Interop/codecs/run.sh

@@ -53,6 +53,7 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 
@@ -65,9 +66,11 @@ let package = Package(
         .library(name: "HoldfastProtobuf", targets: ["HoldfastProtobuf"]),
         .library(name: "HoldfastQuotes", targets: ["HoldfastQuotes"]),
         .library(name: "HoldfastRooms", targets: ["HoldfastRooms"]),
+        .library(name: "HoldfastWAMP", targets: ["HoldfastWAMP"]),
         .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
         .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
         .library(name: "HoldfastHub", targets: ["HoldfastHub"]),
+        .library(name: "HoldfastRouter", targets: ["HoldfastRouter"]),
         .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
         .executable(name: "holdfast", targets: ["HoldfastTool"]),
     ],
@@ -96,6 +99,8 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),
         // Tokens of those who join rooms.
         .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.0"),
+        // Signatures and hashes of WAMP's methods of authentication.
+        .package(url: "https://github.com/apple/swift-crypto.git", "3.12.0"..<"5.0.0"),
         // Graceful shutdown of the server inside a larger service.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         // The tool's command line.
@@ -115,6 +120,7 @@ let package = Package(
             name: "QuotesCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/QuotesCore",
             swiftSettings: pure),
         .target(name: "RoomCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/RoomCore", swiftSettings: pure),
+        .target(name: "WAMPCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/WAMPCore", swiftSettings: pure),
 
         // Runtime: where rules meet the world.
         .systemLibrary(
@@ -143,6 +149,10 @@ let package = Package(
         // What lies in the files of both sides, and who holds them.
         .target(
             name: "RoomsStorage", dependencies: ["RoomCore", "CodecCore"], path: "Sources/Runtime/RoomsStorage", swiftSettings: strict),
+        // How a client proves to a router who it is, and the router checks it.
+        .target(
+            name: "WAMPSigning", dependencies: ["WAMPCore", "CodecCore", crypto], path: "Sources/Runtime/WAMPSigning",
+            swiftSettings: strict),
 
         // Client: what an app imports.
         .target(
@@ -174,6 +184,13 @@ let package = Package(
             ],
             path: "Sources/Client/HoldfastRooms", swiftSettings: strict),
         .target(
+            name: "HoldfastWAMP",
+            dependencies: [
+                "Holdfast", "HoldfastCodecs", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "WAMPCore", "WAMPSigning",
+                nioLocks, deques, logging, metrics,
+            ],
+            path: "Sources/Client/HoldfastWAMP", swiftSettings: strict),
+        .target(
             name: "HoldfastUI", dependencies: ["Holdfast", "HoldfastRooms", "RoomCore", "SessionCore"], path: "Sources/Client/HoldfastUI",
             swiftSettings: strict),
 
@@ -193,6 +210,13 @@ let package = Package(
                 "RoomsWire", "RoomsStorage", nioCore, nioPosix, nioLocks, deques, sqlite, hummingbird, jwt, lifecycle, logging, metrics,
             ],
             path: "Sources/Server/HoldfastHub", resources: hubPage, swiftSettings: strict),
+        .target(
+            name: "HoldfastRouter",
+            dependencies: [
+                "Holdfast", "HoldfastServer", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "CodecCore", "WAMPCore",
+                "WAMPSigning", nioCore, nioPosix, nioLocks, deques, lifecycle, logging, metrics,
+            ],
+            path: "Sources/Server/HoldfastRouter", swiftSettings: strict),
 
         // Tools.
         .target(
@@ -203,8 +227,8 @@ let package = Package(
             name: "HoldfastTool",
             dependencies: [
                 "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastProtobuf", "HoldfastQuotes", "HoldfastRooms",
-                "HoldfastHub", "CodecCore", "StreamCore", "RoomCore", "RoomsWire", "QuotesCore", "MachineCore", "WebSocketCore",
-                "WebSocketRuntime", nioCore, nioLocks, metrics,
+                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "CodecCore", "StreamCore", "RoomCore", "RoomsWire", "QuotesCore",
+                "WAMPCore", "WAMPSigning", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioLocks, logging, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
@@ -215,7 +239,8 @@ let package = Package(
             name: "HoldfastPeer",
             dependencies: [
                 "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub",
-                "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "WebSocketCore", nioCore, nioPosix, nioLocks,
+                "HoldfastWAMP", "HoldfastRouter", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "WAMPCore",
+                "WAMPSigning", "WebSocketCore", nioCore, nioPosix, nioLocks,
             ],
             path: "Interop/Peer", swiftSettings: strict),
         // What `make bench-quick` counts the instructions of.
@@ -232,7 +257,7 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "QuotesCore", "RoomCore", "RoomsWire",
-                "HoldfastCodecs",
+                "WAMPCore", "HoldfastCodecs",
             ],
             path: "Fuzz/Targets",
             swiftSettings: strict),
@@ -253,6 +278,9 @@ let package = Package(
         .testTarget(
             name: "RoomCoreTests", dependencies: ["MachineCore", "CodecCore", "RoomCore", "RoomHistory", "HoldfastTesting"],
             swiftSettings: strict),
+        .testTarget(
+            name: "WAMPCoreTests", dependencies: ["MachineCore", "CodecCore", "WAMPCore", "HoldfastTesting"], swiftSettings: strict),
+        .testTarget(name: "WAMPSigningTests", dependencies: ["CodecCore", "WAMPCore", "WAMPSigning", crypto], swiftSettings: strict),
         .testTarget(
             name: "RoomsWireTests", dependencies: ["MachineCore", "CodecCore", "WebSocketCore", "RoomCore", "RoomsWire", protobuf],
             swiftSettings: strict),
@@ -303,6 +331,21 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "HoldfastWAMPTests",
+            dependencies: [
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "WAMPCore", "WAMPSigning", "Holdfast", "HoldfastCodecs",
+                "HoldfastWAMP", "HoldfastServer", "HoldfastRouter", "HoldfastTesting", nioLocks, logging,
+                .product(name: "InMemoryLogging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastRouterTests",
+            dependencies: [
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "WAMPCore", "WAMPSigning", "Holdfast", "HoldfastServer",
+                "HoldfastWAMP", "HoldfastRouter", "HoldfastTesting", nioCore, nioLocks, logging,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "HoldfastHubTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "Holdfast",
@@ -321,8 +364,8 @@ let package = Package(
             name: "HoldfastToolTests",
             dependencies: [
                 "HoldfastTool", "HoldfastServer", "Holdfast", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms",
-                "HoldfastHub", "RoomCore", "MachineCore",
-                "CodecCore", "StreamCore", "QuotesCore", "WebSocketCore", metrics,
+                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "RoomCore", "WAMPCore", "MachineCore",
+                "CodecCore", "StreamCore", "QuotesCore", "WebSocketCore", metrics, logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
     ]
@@ -331,7 +374,7 @@ let package = Package(
 // A Mac that tests for iOS builds all targets there are, and iOS has no processes: it leaves those out that start any.
 if Context.environment["HOLDFAST_FOR_IOS"] != nil {
     let unfit = ["HoldfastTool", "HoldfastPeer", "HoldfastProbe", "FuzzTargets", "FuzzTests", "ScriptedPeers", "HoldfastTests"]
-    let left = Set(unfit + ["HoldfastServerTests", "HoldfastHubTests", "HoldfastTestingTests", "HoldfastToolTests"])
+    let left = Set(unfit + ["HoldfastServerTests", "HoldfastHubTests", "HoldfastRouterTests", "HoldfastTestingTests", "HoldfastToolTests"])
     package.targets.removeAll { left.contains($0.name) }
     package.products.removeAll { $0.name == "holdfast" }
 }

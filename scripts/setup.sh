@@ -1,7 +1,7 @@
 #!/bin/bash
 # Sets a Debian machine up for the suites that need more than Swift; does nothing where all is there.
 #
-#   scripts/setup.sh [build] [conformance] [interop] [codecs] [tls] [proxies] [doctor] [quick] [bench]     (no argument: all of them)
+#   scripts/setup.sh [build] [conformance] [interop] [wamp] [codecs] [tls] [proxies] [doctor] [quick] [bench]     (no argument: all of them)
 #
 # Other scripts source this file and call only what they need: need_apt, need_python, need_wstest.
 # What is set up stays: packages in the system, the rest in .venv and .cache. After that no network is needed.
@@ -105,9 +105,27 @@ install_wstest() {
     touch "$ROOT/.cache/wstest/complete"
 }
 
+# need_crossbar: Crossbar, autobahn-python and xconn in .cache/crossbar, installed on the first use (about 3 minutes, 390 MB).
+export CROSSBAR_VENV=$ROOT/.cache/crossbar
+need_crossbar() { has_crossbar || with_lock crossbar install_crossbar; }
+
+has_crossbar() {
+    cmp -s "$ROOT/Interop/wamp/requirements.txt" "$CROSSBAR_VENV/requirements.installed" && "$CROSSBAR_VENV/bin/python" -c '' 2> /dev/null
+}
+
+install_crossbar() {
+    if has_crossbar; then return; fi
+    python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
+    say "crossbar: a virtual environment in .cache/crossbar"
+    python3 -m venv --clear "$CROSSBAR_VENV"
+    "$CROSSBAR_VENV/bin/python" -m pip install -q --disable-pip-version-check --no-deps -r "$ROOT/Interop/wamp/requirements.txt"
+    cp "$ROOT/Interop/wamp/requirements.txt" "$CROSSBAR_VENV/requirements.installed"
+}
+
 need_build() { need_apt zlib1g-dev libsqlite3-dev; }
 need_conformance() { need_build; need_apt openssl haproxy; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
+need_wamp() { need_build; need_apt python3 libargon2-1; need_crossbar; }
 need_codecs() { need_build; need_apt protobuf-compiler; need_python; }
 need_tls() { need_build; need_apt nginx openssl websocketd; need_python; }
 need_proxies() { need_build; need_apt tinyproxy-bin squid microsocks dante-server nginx openssl python3; }
@@ -129,11 +147,11 @@ swift_program() {
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
-    [ $# -gt 0 ] || set -- build conformance interop codecs tls proxies doctor quick bench
+    [ $# -gt 0 ] || set -- build conformance interop wamp codecs tls proxies doctor quick bench
     for suite in "$@"; do
         case $suite in
-            build | conformance | interop | codecs | tls | proxies | doctor | quick | bench) "need_$suite" ;;
-            *) die "unknown suite '$suite' (there are: build, conformance, interop, codecs, tls, proxies, doctor, quick, bench)" ;;
+            build | conformance | interop | wamp | codecs | tls | proxies | doctor | quick | bench) "need_$suite" ;;
+            *) die "unknown suite '$suite' (there are: build, conformance, interop, wamp, codecs, tls, proxies, doctor, quick, bench)" ;;
         esac
     done
 fi

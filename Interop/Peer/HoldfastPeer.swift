@@ -22,7 +22,7 @@ enum HoldfastPeer {
                HoldfastPeer rooms-judge HISTORY… [--least NAME=N,NAME=N]
                HoldfastPeer paths URL     (Linux)
 
-        """ + StoreCommands.usage
+        """ + WAMPCommands.usage + StoreCommands.usage
 
     static func main() async throws {
         let arguments = Arguments(CommandLine.arguments.dropFirst())
@@ -80,6 +80,9 @@ enum HoldfastPeer {
             try await LogDump.run(arguments.words[1], rooms: rooms(arguments), history: history)
         case ("rooms-judge", 2...):
             exit(HistoryJudge.run(Array(arguments.words.dropFirst()), least: arguments.options["--least"] ?? "") ? 0 : 1)
+        case ("wamp", 2...):
+            guard let status = try await WAMPCommands(arguments: arguments).run() else { fail() }
+            exit(status)
         #if os(Linux)
             case ("paths", 2): await PathReport(url: arguments.words[1]).run()
         #endif

@@ -1,0 +1,31 @@
+import HoldfastWAMP
+
+/// What this program does as a client of WAMP; see `Interop/wamp`.
+struct WAMPCommands {
+    static let usage = """
+               HoldfastPeer wamp suite URL REALM json|messagePack|cbor [--router crossbar|xconn]
+               HoldfastPeer wamp history URL REALM
+               HoldfastPeer wamp auth BASE-URL REALM
+               HoldfastPeer wamp storm URL REALM
+
+        """
+
+    let arguments: Arguments
+
+    /// The exit status; nil if these are no commands of it.
+    func run() async throws -> Int32? {
+        let words = Array(arguments.words.dropFirst())
+        switch (words.first, words.count) {
+        case ("suite", 4):
+            guard let serialization = WAMPSerialization(rawValue: words[3]) else { return nil }
+            let router = WAMPSuite.Router(rawValue: arguments.options["--router"] ?? "holdfast")
+            guard let router else { return nil }
+            return try await WAMPSuite(url: words[1], realm: words[2], serialization: serialization, router: router).run() ? 0 : 1
+        case ("history", 3):
+            return try await WAMPSuite(url: words[1], realm: words[2], serialization: .messagePack, router: .crossbar).runHistory() ? 0 : 1
+        case ("auth", 3): return await WAMPAuthSuite(base: words[1], realm: words[2]).run() ? 0 : 1
+        case ("storm", 3): return try await WAMPStorm(url: words[1], realm: words[2]).run() ? 0 : 1
+        default: return nil
+        }
+    }
+}

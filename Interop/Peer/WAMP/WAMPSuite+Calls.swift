@@ -1,0 +1,146 @@
+import CodecCore
+import Foundation
+import HoldfastWAMP
+import WAMPCore
+
+extension WAMPSuite {
+    static let values: [Value] = [
+        .null, true, false, 0, -1, 127, 128, 255, 65536, -32769, 9_007_199_254_740_992, -9_007_199_254_740_992, 0.5, -1e300, "", "plain",
+        "Grüße, 世界 🌍", "a\0b", [], [:], [1, [2, [3, ["a": [nil]]]]], ["": 1, "ключ": ["b": [true]]],
+    ]
+
+    /// What every router can do.
+    var calls: [(String, Check)] {
+        [
+            ("a typed call brings its result", { try Suite.expect(try await $0.one.call(PartnerAPI.add, 23, 7), 30) }),
+            ("values come back as they were sent", Self.echoes),
+            ("arguments by place and by name come back together", Self.keywords),
+            ("a large payload comes back", Self.large),
+            ("a hundred calls at once each get their own result", Self.hundred),
+            ("an error of the callee's brings its URI and arguments", Self.failure),
+            ("a procedure that nobody offers is told", Self.nobody),
+        ]
+    }
+
+    var advancedCalls: [(String, Check)] {
+        [
+            ("bytes come back as they were sent", Self.bytes),
+            ("a result comes in parts", Self.parts),
+            ("a call whose task is cancelled ends at once, and interrupts the callee", Self.cancelled),
+            ("a call ends when its time is over, and interrupts the callee", Self.timedOut),
+            ("a call that is skipped ends at once", Self.skipped),
+            ("what is forbidden is refused", Self.forbidden),
+        ]
+    }
+
+    @Sendable private static func echoes(_ world: WAMPWorld) async throws {
+        for value in values { try Suite.expect(try await world.one.call("com.partner.echo", [value]).list, [value]) }
+    }
+
+    @Sendable private static func bytes(_ world: WAMPWorld) async throws {
+        // In JSON they come back as the text that stands for them.
+        for bytes: [UInt8] in [[0], Array(0...255)] {
+            let echo = Procedure<Blob, Blob>("com.partner.echo")
+            try Suite.expect(try await world.one.call(echo, Blob(bytes)), Blob(bytes))
+        }
+    }
+
+    @Sendable private static func keywords(_ world: WAMPWorld) async throws {
+        let result = try await world.one.call("com.partner.echo", [1, 2], keywords: ["a": 3, "b": [4]])
+        try Suite.expect(try result.list, [1, 2])
+        try Suite.expect(try result.keywords["a"], 3)
+        try Suite.expect(try result.keywords["b"], [4])
+    }
+
+    @Sendable private static func large(_ world: WAMPWorld) async throws {
+        let text = Value.text(String(repeating: "x", count: 1_000_000))
+        try Suite.expect(try await world.one.call("com.partner.echo", [text]).list.first == text, true)
+    }
+
+    @Sendable private static func hundred(_ world: WAMPWorld) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<100 {
+                group.addTask { try Suite.expect(try await world.one.call(PartnerAPI.add, number, 1000), number + 1000) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Sendable private static func failure(_ world: WAMPWorld) async throws {
+        do {
+            try await world.one.call("com.partner.fail", [1, "two"])
+        } catch {
+            try Suite.expect(error.code, .refused)
+            try Suite.expect(error.uri, "com.partner.error.refused")
+            try Suite.expect(try error.arguments.list, [1, "two"])
+            try Suite.expect(try error.arguments.keywords["hint"], "never")
+            return
+        }
+        throw Suite.Failure(description: "no error")
+    }
+
+    @Sendable private static func nobody(_ world: WAMPWorld) async throws {
+        try await Suite.refusal(uri: WAMPURI.Error.noSuchProcedure) { try await world.one.call("com.nobody.here") }
+    }
+
+    @Sendable private static func parts(_ world: WAMPWorld) async throws {
+        var parts: [Int] = []
+        for try await part in try world.one.callProgressively(Procedure<Int, Int>("com.partner.count"), 5) { parts.append(part.value) }
+        try Suite.expect(parts, [1, 2, 3, 4, 5])
+    }
+
+    @Sendable private static func cancelled(_ world: WAMPWorld) async throws {
+        let before = try await world.ask("interrupted", 0).int ?? 0
+        let call = Task { try await world.one.call("com.partner.slow") }
+        // The router takes messages of a session in their order: the call is there before this one's answer is.
+        _ = try await world.one.call(PartnerAPI.add, 1, 1)
+        call.cancel()
+        try await Suite.refusal(.cancelled) { _ = try await call.value }
+        try Suite.expect(try await world.ask("interrupted", .integer(Int64(before + 1))), .integer(Int64(before + 1)))
+    }
+
+    @Sendable private static func timedOut(_ world: WAMPWorld) async throws {
+        let before = try await world.ask("interrupted", 0).int ?? 0
+        do {
+            try await world.one.call("com.partner.slow", options: CallOptions(timeout: .milliseconds(200)))
+            throw Suite.Failure(description: "no error")
+        } catch let error as WAMPError {
+            // A router that keeps the time itself may be first.
+            if error.uri != WAMPURI.Error.timeout { try Suite.expect(error.code, .timedOut) }
+        }
+        try Suite.expect(try await world.ask("interrupted", .integer(Int64(before + 1))), .integer(Int64(before + 1)))
+    }
+
+    @Sendable private static func skipped(_ world: WAMPWorld) async throws {
+        let call = Task { try await world.one.call("com.partner.slow", options: CallOptions(cancelMode: .skip)) }
+        _ = try await world.one.call(PartnerAPI.add, 1, 1)
+        call.cancel()
+        try await Suite.refusal(.cancelled) { _ = try await call.value }
+        try Suite.expect(try await world.one.call(PartnerAPI.add, 1, 1), 2)
+    }
+
+    @Sendable private static func forbidden(_ world: WAMPWorld) async throws {
+        guard world.suite.router == .crossbar else { return }
+        try await Suite.refusal(uri: WAMPURI.Error.notAuthorized) { try await world.one.call("com.forbidden.thing") }
+        try await Suite.refusal(uri: WAMPURI.Error.notAuthorized) { _ = try await world.one.subscribe("com.forbidden.topic") }
+    }
+}
+
+/// What the partner offers.
+enum PartnerAPI {
+    static let add = Procedure<(Int, Int), Int>("com.partner.add2")
+}
+
+/// Bytes, by whatever means the serialization has for them.
+struct Blob: Codable, Equatable, Sendable {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    init(from decoder: any Decoder) throws { bytes = [UInt8](try decoder.singleValueContainer().decode(Data.self)) }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Data(bytes))
+    }
+}
