@@ -19,8 +19,9 @@ for catalogue in Sources/*/*/*.docc; do
     options=()
     # What a product re-exports is documented with it: an app sees it as the product's own. What Holdfast has stands there.
     exports=$(dirname "$catalogue")/Exports.swift
-    if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastQuotes || $module == HoldfastRooms ]]; then
-        reexported=$(sed -nE 's/^@_exported public import (struct )?([A-Za-z]+).*/\2/p' "$exports" | grep -vx Holdfast | paste -sd, -)
+    if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastQuotes || $module == HoldfastRooms
+        || $module == HoldfastWAMP || $module == HoldfastRouter ]]; then
+        reexported=$(sed -nE 's/^@_exported public import (struct )?([A-Za-z]+).*/\2/p' "$exports" | grep -vxE 'Holdfast|HoldfastServer|HoldfastCodecs' | paste -sd, -)
         options=(-experimental-allowed-reexported-modules="$reexported")
     fi
     swift-symbolgraph-extract -module-name "$module" -output-dir "$out/symbols/$module" -target "$triple" \
