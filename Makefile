@@ -11,7 +11,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes bench-hub fuzz soak conformance sanitize clean
+.PHONY: help demo build test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -36,9 +36,10 @@ build: ## Everything in debug, tests and snippets included
 unit: build ## Unit tests, with the fuzz corpus replayed
 	@$(TALLY) suite unit swift test --skip-build --disable-xctest --no-parallel
 
-simulate: build ## Sessions (RUNS=n, 200) and rooms (RUNS=n, 10,000) in hostile worlds; SEED=n lives through one alone, told step by step
+simulate: build ## Sessions (RUNS=n, 200), rooms (10,000) and WAMP (200) in hostile worlds; SEED=n lives through one alone, told step by step
 	@SEED="$(SEED)" RUNS="$(RUNS)" swift test --skip-build --disable-xctest --filter SessionSimulationTests
 	@SEED="$(SEED)" RUNS="$(or $(RUNS),10000)" swift test --skip-build --disable-xctest --filter RoomsSimulationTests
+	@SEED="$(SEED)" RUNS="$(or $(RUNS),200)" swift test --skip-build --disable-xctest --filter WAMPSimulationTests
 
 mutants: mutants-rooms ## Bugs put into the rules of sessions and rooms one by one: the tests have to see each of them (minutes)
 	@$(NEED)
@@ -140,6 +141,9 @@ bench-quotes: ## One feed of quotes read by our client, Node and Python: cost pe
 
 bench-hub: ## The hub beside Mosquitto and python-socketio: stored messages, fan-out, latency, memory (builds a release first)
 	@Benchmarks/hub/run.sh
+
+bench-wamp: ## WAMP: our router and client beside Crossbar and autobahn-python, each with each (builds a release first)
+	@Benchmarks/wamp/run.sh
 
 format: ## Format all Swift sources in place
 	scripts/lint/format.sh --fix

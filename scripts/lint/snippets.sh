@@ -8,7 +8,7 @@ for snippet in Snippets/*.swift; do
     name=$(basename "$snippet" .swift)
     [ -x "$build/$name" ] || { echo "$snippet was not built"; status=1; }
 done
-for name in ManualTime CutLink BadNetwork; do
+for name in ManualTime CutLink BadNetwork WAMPRouterFaults; do
     timeout 20 "$build/$name" | tee /dev/stderr | grep -q '^closed' || { echo "Snippets/$name.swift did not end as it should"; status=1; }
 done
 exit $status

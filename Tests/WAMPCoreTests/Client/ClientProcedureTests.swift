@@ -89,6 +89,24 @@ import Testing
         #expect(bench.look() == [.unregister(2, 5)], "what comes too late is given back")
     }
 
+    @Test(arguments: [true, false])
+    func `a router that owes an answer for too long is left as soon as the URI is wanted again`(isRegister: Bool) {
+        var bench = ClientBench.joined()
+        bench.handle(.offer(1))
+        if !isRegister { bench.receive(.registered(request: 1, registration: 5)) }
+        bench.pass(.seconds(1))
+        bench.handle(.unregister(1))
+        bench.pass(.seconds(8))
+        bench.handle(.offer(2))
+        #expect(!bench.look().contains { if case .drop = $0 { true } else { false } }, "it may still come")
+        bench.pass(.seconds(2))
+        bench.handle(.offer(3))
+        #expect(bench.look().contains(.drop(.violation("REGISTER or UNREGISTER was not answered in time"))))
+        bench.handle(.lost)
+        bench.join()
+        #expect(bench.sent().filter { if case .register = $0 { true } else { false } }.count == 2, "both wait on, and are asked for anew")
+    }
+
     @Test func `a router that gives one registration to two procedures breaks the protocol`() {
         var bench = offering()
         bench.handle(.offer(2, "com.other"))

@@ -203,6 +203,30 @@ import Testing
         #expect(bench.look() == [.failed(2, .timedOut(wasSent: true))])
     }
 
+    @Test(arguments: [true, false])
+    func `a router that owes an answer for too long is left as soon as the topic is wanted again`(isSubscribe: Bool) {
+        var bench = isSubscribe ? ClientBench.joined() : listening(1)
+        if isSubscribe { bench.handle(.listen(1)) }
+        bench.handle(.unsubscribe(1))
+        bench.pass(.seconds(9))
+        bench.handle(.listen(2))
+        #expect(!bench.look().contains { if case .drop = $0 { true } else { false } }, "it may still come")
+        bench.pass(.seconds(1))
+        bench.handle(.listen(3))
+        let name = isSubscribe ? "SUBSCRIBE" : "UNSUBSCRIBE"
+        #expect(bench.look().contains(.drop(.violation("\(name) was not answered in time"))))
+        bench.rejoin()
+        #expect(bench.sent().contains { if case .subscribe = $0 { true } else { false } }, "who has patience is subscribed there")
+    }
+
+    @Test func `one who comes with other options after all have gone is subscribed with those`() {
+        var bench = listening(1, options: SubscribeOptions(other: ["a": 1]))
+        bench.handle(.unsubscribe(1), .listen(2, "com.chat", SubscribeOptions(other: ["b": 2])))
+        _ = bench.look()
+        bench.receive(.unsubscribed(request: 2, details: [:]))
+        #expect(bench.look() == [.subscribe(3, "com.chat", ["b": 2])])
+    }
+
     // MARK: Revocation
 
     @Test func `a subscription that the router takes away is asked for again after a pause, and the gap is told`() {
@@ -255,6 +279,20 @@ import Testing
         #expect(bench.look() == [.subscribed(2, 5), .subscribe(2, "com.chat", ["get_retained": true])])
         bench.receive(.subscribed(request: 2, subscription: 5), .anEvent(5, 50, ["retained": true]), .anEvent(5, 51))
         #expect(bench.look() == [.event([2], 5, 50, ["retained": true]), .event([1, 2], 5, 51)])
+    }
+
+    @Test func `two that want the retained event from the start get it once each`() {
+        var bench = ClientBench.joined()
+        let options = SubscribeOptions(wantsRetained: true)
+        bench.handle(.listen(1, "com.chat", options), .listen(2, "com.chat", options))
+        #expect(bench.sent() == [.subscribe(request: 1, options: ["get_retained": true], topic: "com.chat")])
+        bench.receive(.subscribed(request: 1, subscription: 5), .anEvent(5, 50, ["retained": true]), .anEvent(5, 51))
+        #expect(
+            bench.news() == [
+                .subscribed(1, subscription: 5), .subscribed(2, subscription: 5),
+                .event([1, 2], subscription: 5, publication: 50, details: ["retained": true], .none),
+                .event([1, 2], subscription: 5, publication: 51, details: [:], .none),
+            ])
     }
 
     @Test func `a retained event that others have seen is still told to who asked for it`() {

@@ -8,9 +8,9 @@ public struct CallOptions: Hashable, Sendable {
     public enum CancelMode: String, Hashable, Sendable, CaseIterable {
         /// The caller no longer waits; the callee goes on.
         case skip
-        /// The callee is interrupted, and the caller waits for what it says.
+        /// The callee is interrupted, and the router waits for what it says; here the call has ended already.
         case kill
-        /// The callee is interrupted, and the caller does not wait.
+        /// The callee is interrupted, and nobody waits.
         case killNoWait = "killnowait"
     }
 

@@ -14,6 +14,10 @@ extension ClientMachine {
         let number = procedures.add(procedure)
         alarms.set(.procedure(number), at: now + (patience ?? policy.answerPatience))
         settle(procedure: number, at: now, into: &effects)
+        // An answer that is owed for so long will not come, and the URI is not free before it does.
+        if procedures.isOverdue(key, since: Moment(now.offset - policy.answerPatience)) {
+            drop(.violation("REGISTER or UNREGISTER was not answered in time"), at: now, into: &effects)
+        }
     }
 
     mutating func unregister(_ handle: ClientHandle, at now: Moment, into effects: inout [ClientEffect]) {
@@ -26,7 +30,7 @@ extension ClientMachine {
         guard let procedure = procedures[number], procedure.flight == nil else { return }
         guard procedure.isWanted else {
             if phase == .joined, let registration = procedure.registration {
-                procedures.update(number) { ($0.flight, $0.registration) = (.unregister, nil) }
+                procedures.update(number) { ($0.flight, $0.askedAt, $0.registration) = (.unregister, now, nil) }
                 let id = self.number(.unregister(procedure: number))
                 return effects.append(.send(.unregister(request: id, registration: registration)))
             }
@@ -35,7 +39,7 @@ extension ClientMachine {
         }
         guard phase == .joined, procedure.registration == nil, !procedure.isPausing, procedures.isClear(procedure.key) else { return }
         if let feature = lacking(procedure.options) { return end(procedure: number, .unsupported(feature), at: now, into: &effects) }
-        procedures.update(number) { $0.flight = .register }
+        procedures.update(number) { ($0.flight, $0.askedAt) = (.register, now) }
         alarms.set(.procedure(number), at: now + policy.answerPatience)
         let id = self.number(.register(procedure: number))
         effects.append(.send(.register(request: id, options: procedure.options.wire, procedure: procedure.key.uri)))

@@ -19,6 +19,12 @@ extension ClientMachine {
             alarms.set(.listener(handle), at: now + (isAsked ? policy.answerPatience : patience ?? policy.answerPatience))
         }
         settle(topic: number, at: now, into: &effects)
+        // An answer that is owed for so long will not come, and nothing more can be asked about the topic before it does.
+        if let topic = topics[number], let flight = topic.flight, topics.waiting.contains(handle),
+            now - topic.askedAt >= policy.answerPatience
+        {
+            drop(.violation("\(flight == .subscribe ? "SUBSCRIBE" : "UNSUBSCRIBE") was not answered in time"), at: now, into: &effects)
+        }
     }
 
     mutating func unsubscribe(_ handle: ClientHandle, at now: Moment, into effects: inout [ClientEffect]) {
@@ -34,7 +40,7 @@ extension ClientMachine {
         guard let topic = topics[number], topic.flight == nil else { return }
         guard !topic.listeners.isEmpty else {
             if phase == .joined, let subscription = topic.subscription {
-                topics.update(number) { ($0.flight, $0.subscription) = (.unsubscribe, nil) }
+                topics.update(number) { ($0.flight, $0.askedAt, $0.subscription) = (.unsubscribe, now, nil) }
                 let id = self.number(.unsubscribe(topic: number))
                 effects.append(.send(.unsubscribe(request: id, subscription: subscription)))
             } else {
@@ -53,7 +59,7 @@ extension ClientMachine {
         if topic.key.match != .exact { options["match"] = .text(topic.key.match.rawValue) }
         if !topic.unserved.isEmpty { options["get_retained"] = true }
         let id = self.number(.subscribe(topic: number))
-        topics.update(number) { ($0.flight, $0.hungry, $0.unserved) = (.subscribe, $0.unserved, []) }
+        topics.update(number) { ($0.flight, $0.askedAt, $0.hungry, $0.unserved) = (.subscribe, now, $0.unserved, []) }
         for handle in topic.listeners {
             if topics.waiting.contains(handle) {
                 alarms.set(.listener(handle), at: now + policy.answerPatience)
@@ -76,6 +82,8 @@ extension ClientMachine {
         topics.update(number) {
             if $0.subscription == nil { $0.standsSince = now }
             ($0.flight, $0.subscription, $0.gap) = (nil, subscription, nil)
+            // Asked for already, and behind this answer.
+            if !$0.hungry.isEmpty { ($0.hungry, $0.unserved) = ($0.hungry + $0.unserved, []) }
         }
         if let before, before.subscription != subscription {
             let old = before.listeners.filter { !topics.waiting.contains($0) }

@@ -13,6 +13,8 @@ public struct ClientPolicy: Hashable, Sendable {
     /// How long joining may take from the opening of the connection.
     public var joinPatience: Duration
     /// How long the router's answers to SUBSCRIBE, UNSUBSCRIBE, REGISTER, UNREGISTER and GOODBYE may take.
+    ///
+    /// Who comes for a topic or procedure about which one is owed for longer gets another connection.
     public var answerPatience: Duration
     /// How many requests may wait for the session, or for their answer, at once.
     public var maximumWaiting: Int

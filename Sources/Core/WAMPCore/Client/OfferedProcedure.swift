@@ -18,6 +18,8 @@ struct OfferedProcedure: Hashable, Sendable {
     var registration: WAMPID?
     /// At most one is under way, so an answer says where the procedure stands.
     var flight: Flight?
+    /// Since when it is under way.
+    var askedAt = Moment.start
     /// Whether the app was told once that it is registered.
     var hasStood = false
     /// Whether an earlier session asked for it: that may live on the router still, and hold the registration.

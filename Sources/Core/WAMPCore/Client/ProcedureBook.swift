@@ -1,3 +1,5 @@
+internal import MachineCore
+
 /// All procedures that the app offers.
 struct ProcedureBook: Hashable, Sendable {
     /// By the order in which they came.
@@ -19,6 +21,11 @@ struct ProcedureBook: Hashable, Sendable {
     func number(of registration: WAMPID) -> Int? { registrations[registration] }
 
     func isClear(_ key: TopicKey) -> Bool { departing[key] == nil }
+
+    /// Whether the router has owed an answer about the URI since then, or longer.
+    func isOverdue(_ key: TopicKey, since moment: Moment) -> Bool {
+        departing[key]?.contains { procedures[$0].map { $0.flight != nil && $0.askedAt <= moment } ?? false } ?? false
+    }
 
     mutating func add(_ procedure: OfferedProcedure) -> Int {
         lastNumber += 1

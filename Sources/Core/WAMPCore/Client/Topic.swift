@@ -10,13 +10,15 @@ struct Topic: Hashable, Sendable {
 
     let key: TopicKey
     /// Options of the one who came first; they stay for as long as anybody listens.
-    let other: ValueMap
+    var other: ValueMap
     /// In the order in which they came.
     var listeners: [ClientHandle] = []
     /// While it stands on the router.
     var subscription: WAMPID?
     /// At most one is under way, so an answer says where the topic stands.
     var flight: Flight?
+    /// Since when it is under way.
+    var askedAt = Moment.start
     /// What those miss who listened before, once it stands again.
     var gap: ClientGap?
     var standsSince = Moment.start

@@ -28,7 +28,10 @@ struct TopicBook: Hashable, Sendable {
 
     /// The topic of a key, made if need be.
     mutating func topic(_ key: TopicKey, options: SubscribeOptions) -> Int {
-        if let number = numbers[key] { return number }
+        if let number = numbers[key] {
+            if topics[number]?.listeners.isEmpty == true { topics[number]?.other = options.other }
+            return number
+        }
         lastNumber += 1
         numbers[key] = lastNumber
         topics[lastNumber] = Topic(key: key, other: options.other)
