@@ -59,6 +59,17 @@ struct WAMPStage: Sendable {
         return (stage, peer)
     }
 
+    /// A client that has joined over a link that holds hardly anything, and its router.
+    static func narrow() async throws -> (stage: WAMPStage, peer: WAMPPeer) {
+        var configuration = WebSocketConfiguration()
+        configuration.limits.sendBuffer = 64
+        configuration.limits.receiveBuffer = 64
+        let stage = WAMPStage(configuration: configuration)
+        let peer = try await stage.accept()
+        try await stage.wamp.joined()
+        return (stage, peer)
+    }
+
     /// Waits until something is as it should be; only the suite's time limit ends a wait that is in vain.
     func until(_ isReached: () -> Bool) async { while !isReached(), !Task.isCancelled { await Task.yield() } }
 

@@ -28,6 +28,12 @@ extension WAMPError {
         }
     }
 
+    /// The app could not prove who it is.
+    static func unproven(_ detail: String, underlying: (any Error)? = nil, isRetryable: Bool) -> WAMPError {
+        WAMPError(
+            .dismissed, uri: WAMPURI.Error.authenticationFailed, detail: detail, underlying: underlying, isRetryable: isRetryable)
+    }
+
     /// The end of the socket.
     init(_ error: WebSocketError) {
         self.init(.connection, detail: error.transport.detail, underlying: error, isRetryable: error.isRetryable)

@@ -14,7 +14,9 @@ public struct WAMPError: Error, Sendable, CustomStringConvertible {
 
         /// The router or the callee answered with an error; ``WAMPError/uri`` says which.
         public static let refused = Code("refused")
-        /// The connection was lost before the answer came; ``WAMPError/wasSent`` says whether the request had left by then.
+        /// The connection was lost before the answer came.
+        ///
+        /// What was handed to a slow connection counts as sent, though it may never have left.
         public static let connectionLost = Code("connectionLost")
         /// Its time was over.
         public static let timedOut = Code("timedOut")
@@ -34,7 +36,7 @@ public struct WAMPError: Error, Sendable, CustomStringConvertible {
         public static let unencodable = Code("unencodable")
         /// What came is not of the type that was asked for.
         public static let undecodable = Code("undecodable")
-        /// More came than the buffer holds, and it was to fail then.
+        /// More came than the buffer holds: of events, if the stream was to fail then, or of parts of a result.
         public static let overrun = Code("overrun")
         /// The router ended the session, or did not let it join; ``WAMPError/uri`` says why.
         public static let dismissed = Code("dismissed")
@@ -76,9 +78,9 @@ public struct WAMPError: Error, Sendable, CustomStringConvertible {
 
     /// What failed, where, and whether it may be retried; of what the peer's error carried only a text in the first place is shown.
     public var description: String {
-        var text = request.map { "\($0) " } ?? "the session "
+        var text = request.map { "\(Self.shown($0, limit: 1024)) " } ?? "the session "
         text += words
-        if let detail { text += ": \(detail)" }
+        if let detail { text += ": \(Self.shown(detail, limit: 1024))" }
         if isRetryable { text += "; may be retried" }
         return text
     }
@@ -87,7 +89,7 @@ public struct WAMPError: Error, Sendable, CustomStringConvertible {
 extension WAMPError {
     private var words: String {
         switch code {
-        case .refused: "was refused with \(uri ?? "an error")\(message)"
+        case .refused: "was refused with \(uri.map { Self.shown($0) } ?? "an error")\(message)"
         case .connectionLost: "failed, for the connection was lost \(wasSent == false ? "before it was sent" : "before the answer came")"
         case .timedOut: "timed out\(wasSent == false ? " before it could be sent" : "")"
         case .cancelled: "was cancelled"
@@ -99,7 +101,7 @@ extension WAMPError {
         case .unencodable: "was not sent, for its arguments cannot be written"
         case .undecodable: "brought what is not of the type that was asked for"
         case .overrun: "brought more than its buffer holds"
-        case .dismissed: "was ended by the router with \(uri ?? "no reason")"
+        case .dismissed: "was ended by the router with \(uri.map { Self.shown($0) } ?? "no reason")"
         case .imposter: "was ended, for the router could not prove who it is"
         case .connection: "ended with its connection"
         default: "failed (\(code))"
@@ -109,6 +111,20 @@ extension WAMPError {
     /// What the peer says in words, if it does so where everybody does: as the first argument.
     private var message: String {
         guard let first = try? arguments.list.first?.string else { return "" }
-        return " (\(first.prefix(256)))"
+        return " (\(Self.shown(first)))"
+    }
+
+    /// A text that may be a peer's, in one line: with escapes for what is not seen where it stands, and not without end.
+    private static func shown(_ text: String, limit: Int = 256) -> String {
+        var shown = ""
+        for (place, scalar) in text.unicodeScalars.enumerated() {
+            guard place < limit else { return shown + "…" }
+            switch scalar.properties.generalCategory {
+            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
+                shown += scalar.escaped(asASCII: true)
+            default: shown.unicodeScalars.append(scalar)
+            }
+        }
+        return shown
     }
 }

@@ -18,7 +18,7 @@ public struct WAMPOptions: Sendable {
     public var maximumWaiting = 65536
     /// How many invocations of a procedure may run at once; more are refused with `wamp.error.unavailable`.
     public var maximumInvocations = 1024
-    /// How deep and how long a message may be.
+    /// How deep and how long a message of the router may be; values of declared types have the standard limits besides.
     public var limits = CodecLimits.standard
     /// What becomes of an error that a handler throws and that is no ``WAMPFailure``.
     ///

@@ -1,4 +1,5 @@
 import CodecCore
+import Dispatch
 import Foundation
 import Holdfast
 import HoldfastTesting
@@ -210,5 +211,35 @@ import WAMPCore
             for try await isRight in group { #expect(isRight) }
         }
         try await router.value
+    }
+
+    @Test("the wait for room in a congested link is part of the timeout")
+    func congested() async throws {
+        let (stage, peer) = try await WAMPStage.narrow()
+        let queue = DispatchQueue(label: "test")
+        for number in 0..<1000 { stage.wamp.publish(Topic<Int>("com.app.numbers"), number, on: queue) { _ in } }
+        async let sum = stage.wamp.call(API.add, 1, 2, options: CallOptions(timeout: .seconds(5)))
+        while await stage.clock.nextSleep() != .seconds(5) {}
+        stage.clock.advance(by: .seconds(2))
+        while let message = try await peer.next() {
+            guard case .call(let request, let options, _, _) = message else { continue }
+            #expect(options["timeout"] == 3000)
+            try await peer.send(.result(request: request, details: [:], WAMPArguments([3])))
+            break
+        }
+        #expect(try await sum == 3)
+    }
+
+    @Test("what a peer says stays in one line of the description, and is not without end")
+    func description() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let sum = Task { try await stage.wamp.call(API.add, 1, 2) }
+        let call = try await peer.call()
+        let text = "first\nsecond\u{1B}[31m\u{202E}" + String(repeating: "x", count: 1000)
+        try await peer.send(.error(.call, request: call.request, details: [:], uri: "com.app.error.odd", WAMPArguments([.text(text)])))
+        let error = try #require(await #expect(throws: WAMPError.self) { try await sum.value })
+        #expect(error.description.contains("(first\\nsecond\\u{1B}[31m\\u{202E}xxx"))
+        #expect(error.description.count < 400)
+        #expect(try error.arguments.list == [.text(text)])
     }
 }

@@ -2,6 +2,8 @@ import CodecCore
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import Logging
+import NIOConcurrencyHelpers
 import Testing
 import WAMPCore
 
@@ -210,5 +212,64 @@ import WAMPCore
         let error = await #expect(throws: WAMPError.self) { try await registering.value }
         #expect(error?.uri == WAMPURI.Error.procedureAlreadyExists)
         #expect(error?.request == "REGISTER com.app.ping")
+    }
+
+    @Test("a handler that lets too many parts of its input wait is cancelled, and the caller gets an error and no wrong answer")
+    func overrun() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        async let registering = stage.wamp.register("com.app.count") { _, invocation in
+            var (iterator, count) = (gate.makeAsyncIterator(), 0)
+            await iterator.next()
+            for await _ in invocation.parts { count += 1 }
+            return WAMPArguments([.integer(Int64(count))])
+        }
+        try await peer.register(as: 3)
+        _ = try await registering
+        for part in 0...4097 { try await peer.invoke(3, 1, [.integer(Int64(part))], details: ["progress": true]) }
+        #expect(try await peer.failure(of: 1).uri == WAMPURI.Error.unavailable)
+        async let pong = stage.wamp.call("com.app.other")
+        try await peer.answer(peer.call())
+        _ = try await pong
+        open.finish()
+    }
+
+    @Test("finishing returns when the connection is lost, though a handler does not care that it is cancelled")
+    func finishedByLoss() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        async let registering = stage.wamp.register(API.ping) { _, _ in
+            await Task { for await _ in gate {} }.value
+        }
+        try await peer.register(as: 3)
+        let registration = try await registering
+        try await peer.invoke(3, 1)
+        // What is answered after it is heard after the invocation.
+        async let pong = stage.wamp.call("com.app.other")
+        try await peer.answer(peer.call())
+        _ = try await pong
+        async let finishing: Void = registration.finish()
+        guard case .unregister? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        peer.transport.cut()
+        await finishing
+        open.finish()
+    }
+
+    @Test("a registration that is refused when the client comes back ends, and the log says why")
+    func refusedLater() async throws {
+        let (log, lines) = LineLog.make()
+        var options = WAMPOptions()
+        options.logger = log
+        let (stage, peer) = try await WAMPStage.joined(options: options)
+        async let registering = stage.wamp.register(API.ping) { _, _ in }
+        try await peer.register(as: 3)
+        let registration = try await registering
+        peer.transport.cut()
+        let other = try await stage.acceptAgain()
+        guard case .register(let request, _, _)? = try await other.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        try await other.send(.error(.register, request: request, details: [:], uri: WAMPURI.Error.notAuthorized, .none))
+        #expect(await registration.ended()?.uri == WAMPURI.Error.notAuthorized)
+        let line = "REGISTER com.app.ping was refused with \(WAMPURI.Error.notAuthorized)"
+        await stage.until { lines.withLockedValue { $0.contains { $0.hasPrefix(line) } } }
     }
 }

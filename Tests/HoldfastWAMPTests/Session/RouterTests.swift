@@ -196,4 +196,18 @@ import WebSocketCore
         var iterator = events.makeAsyncIterator()
         #expect(try await iterator.next()?.content == "gone")
     }
+
+    @Test("the last events of a subscription are what the router keeps")
+    func history() async throws {
+        let world = World(WAMPRouterConfiguration(policy: RouterPolicy(historyLength: 10)))
+        let (one, two) = (world.client(), world.client())
+        let numbers = Topic<Int>("com.app.numbers")
+        let events = try await two.subscribe(numbers)
+        let id = try #require(try await two.meta.subscriptions.lookup("com.app.numbers"))
+        #expect(try await two.meta.subscriptions.events(id, limit: 2).isEmpty)
+        for number in 1...3 { try await one.publish(numbers, number, options: PublishOptions(isAcknowledged: true)) }
+        #expect(try await two.meta.subscriptions.events(id, limit: 1).map { $0["args"] } == [[3]])
+        #expect(try await two.meta.subscriptions.events(id, limit: 2).map { $0["args"] } == [[3], [2]])
+        events.end()
+    }
 }

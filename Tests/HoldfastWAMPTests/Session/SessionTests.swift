@@ -6,6 +6,7 @@ import Logging
 import NIOConcurrencyHelpers
 import Testing
 import WAMPCore
+import WAMPSigning
 import WebSocketCore
 import WebSocketRuntime
 
@@ -230,5 +231,64 @@ import WebSocketRuntime
         #expect(again.procedure == "wamp.session.add_testament")
         #expect(again.arguments == call.arguments)
         try await other.answer(again)
+    }
+
+    @Test("the log knows the names of what is asked for after any number of publications")
+    func names() async throws {
+        let (log, lines) = LineLog.make()
+        var options = WAMPOptions()
+        options.logger = log
+        let (stage, peer) = try await WAMPStage.joined(options: options)
+        let reading = Task { for _ in 0..<4200 { _ = try await peer.next() } }
+        for _ in 0..<4200 { try await stage.wamp.publish(API.chat, "hi") }
+        try await reading.value
+        async let sum = stage.wamp.call(API.add, 1, 2)
+        try await peer.answer(peer.call(), [3])
+        #expect(try await sum == 3)
+        #expect(lines.withLockedValue { $0.contains { $0.hasPrefix("← RESULT #4201 com.app.add") } })
+    }
+
+    @Test("a proof that can never succeed ends the client, and says why")
+    func hopeless() async throws {
+        let stage = WAMPStage(authentication: .cra(user: "joe", secret: "hush"))
+        let peer = try await stage.answer()
+        _ = try await peer.next()
+        try await peer.send(.challenge(method: "wampcra", extra: [:]))
+        guard case .abort(_, WAMPURI.Error.authenticationFailed, _)? = try await peer.next() else {
+            throw WAMPPeer.Mismatch(message: nil)
+        }
+        let error = await #expect(throws: WAMPError.self) { try await stage.wamp.joined() }
+        #expect(error?.code == .dismissed)
+        #expect(error?.uri == WAMPURI.Error.authenticationFailed)
+        #expect(error?.underlying is SigningError)
+        #expect(error?.isRetryable == false)
+    }
+
+    @Test("a ticket that cannot be had is tried again, and what the app's error says stays out of the log")
+    func noTicket() async throws {
+        struct TokenServiceIsDown: Error { let url = "hush" }
+        let (log, lines) = LineLog.make()
+        var options = WAMPOptions()
+        options.logger = log
+        let stage = WAMPStage(authentication: .ticket(user: "joe") { throw TokenServiceIsDown() }, options: options)
+        let peer = try await stage.answer()
+        _ = try await peer.next()
+        try await peer.send(.challenge(method: "ticket", extra: [:]))
+        guard case .abort? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        _ = try await stage.acceptAgain()
+        try await stage.wamp.joined()
+        let all = lines.withLockedValue(\.self)
+        #expect(all.contains { $0.contains("TokenServiceIsDown") })
+        #expect(!all.joined().contains("hush"))
+    }
+
+    @Test("why the router ended the session is told while the client waits, and not only that its connection was closed")
+    func cause() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        try await peer.send(.abort(details: ["message": "later"], reason: WAMPURI.Close.systemShutdown, .none))
+        _ = try #require(await stage.nextAttempt())
+        guard case .waiting(let cause?) = stage.wamp.state else { throw WAMPPeer.Mismatch(message: nil) }
+        #expect(cause.code == .dismissed)
+        #expect(cause.uri == WAMPURI.Close.systemShutdown)
     }
 }

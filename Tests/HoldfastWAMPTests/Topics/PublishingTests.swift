@@ -1,4 +1,5 @@
 import CodecCore
+import Dispatch
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
@@ -102,5 +103,59 @@ import WAMPCore
         publishing.cancel()
         #expect(await publishing.value < 5000)
         withExtendedLifetime(peer) {}
+    }
+
+    @Test("who waits for room goes on as soon as there is some, though the line is never empty")
+    func room() async throws {
+        let (stage, peer) = try await WAMPStage.narrow()
+        let numbers = Topic<Int>("com.app.numbers")
+        let queue = DispatchQueue(label: "test")
+        // Completion handlers never wait.
+        for number in 0..<2000 { stage.wamp.publish(numbers, number, on: queue) { _ in } }
+        let publishing = Task { try await stage.wamp.publish(numbers, 2000, options: PublishOptions(patience: .seconds(7))) }
+        while await stage.clock.nextSleep() != .seconds(7) {}
+        for _ in 0..<1600 { _ = try await peer.next() }
+        #expect(try await publishing.value == nil)
+        #expect(stage.wamp.waitingToSend > 0)
+    }
+
+    @Test("what the router sends is heard as soon as there is room, though an app that never waits keeps the line from being empty")
+    func reading() async throws {
+        let (stage, peer) = try await WAMPStage.narrow()
+        async let subscribing = stage.wamp.subscribe(API.chat)
+        try await peer.subscribe(as: 5)
+        let events = try await subscribing
+        var iterator = events.makeAsyncIterator()
+        let queue = DispatchQueue(label: "test")
+        await stage.until {
+            stage.wamp.publish(Topic<Int>("com.app.numbers"), 1, on: queue) { _ in }
+            return stage.wamp.waitingToSend >= 4096
+        }
+        let router = Task {
+            for publication in [WAMPID(1), 2] { try await peer.event(5, publication, ["hi"]) }
+        }
+        #expect(try await iterator.next()?.publication == 1)
+        for _ in 0..<1000 { _ = try await peer.next() }
+        #expect(try await iterator.next()?.publication == 2)
+        #expect(stage.wamp.waitingToSend > 0)
+        try await router.value
+    }
+
+    @Test("a publication that is cancelled says whether it had left")
+    func cancelled() async throws {
+        let stage = WAMPStage()
+        let early = Task { try await stage.wamp.publish(API.chat, "hi", options: PublishOptions(patience: .seconds(7))) }
+        while await stage.clock.nextSleep() != .seconds(7) {}
+        early.cancel()
+        let first = await #expect(throws: WAMPError.self) { _ = try await early.value }
+        #expect(first?.code == .cancelled)
+        #expect(first?.wasSent == false)
+        let peer = try await stage.accept()
+        let late = Task { try await stage.wamp.publish(API.chat, "there", options: PublishOptions(isAcknowledged: true)) }
+        guard case .publish(1, _, _, _)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        late.cancel()
+        let second = await #expect(throws: WAMPError.self) { _ = try await late.value }
+        #expect(second?.code == .cancelled)
+        #expect(second?.wasSent == true)
     }
 }

@@ -2,6 +2,8 @@ import CodecCore
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import Logging
+import NIOConcurrencyHelpers
 import Testing
 import WAMPCore
 
@@ -178,5 +180,26 @@ import WAMPCore
             #expect(try await iterator.next()?.content == .ended(id: 7_814_135, note: "done"))
             #expect(try await iterator.next()?.content == .other(52))
         }
+    }
+
+    @Test("what an event of no known type carries stays out of the log")
+    func secret() async throws {
+        let (log, lines) = LineLog.make()
+        var options = WAMPOptions()
+        options.logger = log
+        let (stage, peer) = try await WAMPStage.joined(options: options)
+        let types = EventTypes<Int>(at: .place(0)).with(1, as: Int.self, in: .place(1)) { $0 }
+        async let subscribing = stage.wamp.subscribe(Topic<Int>("com.app.kinds", form: types.form))
+        try await peer.subscribe(as: 5)
+        let events = try await subscribing
+        try await peer.event(5, 1, [["name": "hush"]])
+        try await peer.event(5, 2, ["hush", 2])
+        try await peer.event(5, 3, [1, "hush"])
+        try await peer.event(5, 4, [1, 4])
+        var iterator = events.makeAsyncIterator()
+        #expect(try await iterator.next()?.content == 4)
+        let all = lines.withLockedValue(\.self)
+        #expect(all.count { $0 == "EVENT com.app.kinds brought what is not of the type that was asked for" } == 3)
+        #expect(!all.joined().contains("hush"))
     }
 }

@@ -14,15 +14,20 @@ extension WAMPDesk {
     /// Waits while the connection takes nothing, so that what waits to be sent is bounded; and so is the wait.
     ///
     /// - Parameter patience: How long; nil: as long as the router may take to answer.
-    func roomToSend(within patience: Duration?, _ request: @autoclosure () -> String) async throws(WAMPError) {
-        guard let line = state.withLockedValue(\.line), line.count >= WAMPLine.crowd else { return }
-        let limit = time.now() + (patience ?? options.answerPatience)
+    /// - Returns: How long it was.
+    @discardableResult
+    func roomToSend(within patience: Duration?, _ request: @autoclosure () -> String) async throws(WAMPError) -> Duration {
+        guard let line = state.withLockedValue(\.line), line.count >= WAMPLine.crowd else { return .zero }
+        let start = time.now()
+        let limit = start + (patience ?? options.answerPatience)
         // SAFETY: cancelled when the wait is over.
         let alarm = Task { [time] in if (try? await time.sleep(limit)) != nil { line.changes.announce() } }
         defer { alarm.cancel() }
         await line.room(below: WAMPLine.crowd) { time.now() >= limit }
         if Task.isCancelled { throw WAMPError(.cancelled, request: request(), wasSent: false) }
-        if time.now() >= limit { throw WAMPError(.timedOut, request: request(), wasSent: false, isRetryable: true) }
+        let end = time.now()
+        if end >= limit { throw WAMPError(.timedOut, request: request(), wasSent: false, isRetryable: true) }
+        return end - start
     }
 
     /// Whether so much waits to be sent that who cannot wait is refused.
@@ -84,7 +89,9 @@ extension WAMPDesk {
     }
 
     func call(_ uri: String, _ arguments: WAMPArguments, _ options: CallOptions) async throws(WAMPError) -> WAMPArguments {
-        try await roomToSend(within: options.timeout ?? options.joinPatience, "CALL \(uri)")
+        var options = options
+        let waited = try await roomToSend(within: options.timeout ?? options.joinPatience, "CALL \(uri)")
+        if let timeout = options.timeout { options.timeout = timeout - waited }
         return try await outcome { [weak self] in
             self?.tell(.cancel($0))
         } _: { reply in
@@ -125,18 +132,10 @@ extension WAMPDesk {
     func publish(_ uri: String, _ arguments: WAMPArguments, _ options: PublishOptions) async throws(WAMPError) -> WAMPID? {
         try await roomToSend(within: options.patience, "PUBLISH \(uri)")
         return try await outcome { [weak self] in
-            self?.withdraw($0)
+            self?.tell(.cancel($0))
         } _: { reply in
             beginPublication(uri, arguments, options, reply)
         }.0
-    }
-
-    /// Whoever waits for an acknowledgement does not any more.
-    private func withdraw(_ handle: ClientHandle) {
-        change { state, now in
-            Self.tell(.cancel(handle), &state, now)
-            end(handle, .cancelled(wasSent: true), &state)
-        }
     }
 
     /// Starts a subscription.

@@ -23,7 +23,9 @@ extension WAMPDesk {
             case .reconnecting(_, _, let cause):
                 change { state, now in
                     lose(&state, now)
-                    (state.cause, state.isWaiting) = (WAMPError(cause), true)
+                    // Why the machine has ended the session says more than that its connection was closed for that.
+                    if !state.isDropped { state.cause = WAMPError(cause) }
+                    (state.isDropped, state.isWaiting) = (false, true)
                     state.deeds.append(.announce(changes))
                 }
             case .closed(let closure): finish(closure.error.map { WAMPError($0) })
@@ -44,6 +46,7 @@ extension WAMPDesk {
         change { state, now in
             lose(&state, now)
             (state.line, state.identification, state.isWaiting) = (line, identification, false)
+            (state.cause, state.isDropped) = (nil, false)
             state.deeds.append(.announce(changes))
             Self.tell(.opened(authExtra: identification.extra), &state, now)
         }
@@ -57,6 +60,11 @@ extension WAMPDesk {
         (state.line, state.session, state.identification, state.isWaiting) = (nil, nil, nil, true)
         state.deeds += state.proofs.values.map { .cancel($0) }
         state.proofs = [:]
+        for (handle, running) in state.running where running.isAwaited {
+            state.running[handle]?.isAwaited = false
+            running.registration.rest()
+            state.deeds.append(.announce(running.registration.changes))
+        }
         state.deeds.append(.announce(changes))
         Self.tell(.lost, &state, now)
     }
@@ -98,14 +106,18 @@ extension WAMPDesk {
             state.cause = WAMPError(.dismissed, uri: WAMPURI.Error.protocolViolation, detail: text, isRetryable: true)
             parting = .reconnect(.protocolError, reason: "the router broke the protocol")
         case .unproven(let text):
-            state.cause = WAMPError(.dismissed, uri: WAMPURI.Error.authenticationFailed, detail: text, isRetryable: true)
-            parting = .reconnect(.normal, reason: "there is no proof")
+            // Where there can be no proof, another connection changes nothing.
+            state.cause = state.ending ?? WAMPError.unproven(text, isRetryable: true)
+            parting = state.ending == nil ? .reconnect(.normal, reason: "there is no proof") : .stop
         case .imposter: parting = stop(WAMPError(.imposter), &state)
         case .joinTimedOut:
             state.cause = WAMPError(.timedOut, request: "HELLO", wasSent: true, isRetryable: true)
             parting = .reconnect(.normal, reason: "joining took too long")
         }
-        if let cause = state.cause { state.deeds.append(.log(cause)) }
+        if let cause = state.cause {
+            state.isDropped = true
+            state.deeds.append(.log(cause))
+        }
         (state.session, state.isWaiting) = (nil, true)
         state.deeds.append(.announce(changes))
         if let line = state.line {

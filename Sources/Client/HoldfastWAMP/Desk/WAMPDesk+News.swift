@@ -50,7 +50,13 @@ extension WAMPDesk {
         case .invoked(let handle, let procedure, let details, let arguments): invoke(handle, procedure, details, arguments, &state)
         case .invokedFurther(let handle, let arguments, let isFinal):
             guard let running = state.running[handle] else { break }
-            running.input.push(arguments, isFinal: isFinal)
+            guard running.input.push(arguments, isFinal: isFinal) else {
+                // The handler is too slow, and a part of its input is not to be left out.
+                let late = WAMPFailure(WAMPURI.Error.unavailable, ["the input comes too fast"])
+                // Answered first: what it says when its input ends is no answer any more.
+                state.deeds += [.answer(handle, .failure(late)), .cancel(running.task)]
+                break
+            }
             if isFinal { state.deeds.append(.finish(running.input, .success(()))) }
             state.deeds.append(.announce(running.input.changes))
         case .interrupted(let handle, _):
@@ -102,7 +108,12 @@ extension WAMPDesk {
             let error = error("REGISTER \(offer.registration.uri)")
             offer.registration.end(error)
             state.deeds.append(.announce(offer.registration.changes))
-            if let reply = offer.reply { state.deeds.append(.start(reply, .failure(error))) }
+            if let reply = offer.reply {
+                state.deeds.append(.start(reply, .failure(error)))
+            } else if let failure, failure != .ended {
+                // It stood once, and perhaps nobody waits for its end.
+                state.deeds.append(.log(error))
+            }
         }
         // The last reference to one must not go while the lock is held.
         state.deeds.append(.release(pending))
@@ -143,7 +154,7 @@ extension WAMPDesk {
             case .failure(let failure): Self.tell(.fail(handle, uri: failure.uri, failure.arguments), &state, now)
             }
             guard let running = state.running.removeValue(forKey: handle) else { return }
-            running.registration.rest()
+            if running.isAwaited { running.registration.rest() }
             state.deeds += [.finish(running.input, .success(())), .announce(running.registration.changes)]
         }
     }

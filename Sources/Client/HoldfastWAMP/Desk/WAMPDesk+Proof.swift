@@ -1,6 +1,7 @@
 import CodecCore
 import MachineCore
 import WAMPCore
+import WAMPSigning
 
 /// Who the app is, and who the router is.
 extension WAMPDesk {
@@ -10,14 +11,21 @@ extension WAMPDesk {
         // SAFETY: cancelled with the connection, at the latest when joining has taken too long.
         state.proofs[handle] = Task { [weak self] in
             let input: ClientInput
+            var hopeless: WAMPError?
             do {
                 let proof = try await identification.prove(method: method, extra: extra)
                 input = .proven(handle, signature: proof.signature, extra: proof.extra)
-            } catch {
+            } catch let error as SigningError {
                 input = .unproven(handle, "\(error)")
+                if error.isHopeless { hopeless = .unproven("\(error)", underlying: error, isRetryable: false) }
+            } catch {
+                // What an error of the app's says may be secret: the address of a service with its token, say.
+                input = .unproven(handle, "\(type(of: error))")
             }
-            self?.change { state, now in
+            self?.change { [hopeless] state, now in
                 guard state.proofs.removeValue(forKey: handle) != nil else { return }
+                if hopeless != nil { state.deeds.append(.part(.stop)) }
+                state.ending = state.ending ?? hopeless
                 Self.tell(input, &state, now)
             }
         }
@@ -27,5 +35,15 @@ extension WAMPDesk {
     func check(_ handle: ClientHandle, _ details: ValueMap, _ state: inout State) {
         let isGenuine = state.identification?.check(details: details) ?? false
         state.deeds.append(.tell(.checked(handle, isGenuine: isGenuine)))
+    }
+}
+
+extension SigningError {
+    /// Whether the next challenge of the same router will fare no better.
+    fileprivate var isHopeless: Bool {
+        switch self {
+        case .field, .cost, .noSuchFunction, .notOffered, .key: true
+        case .foreignNonce, .argon2, .cancelled: false
+        }
     }
 }

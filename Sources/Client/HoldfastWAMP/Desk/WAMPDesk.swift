@@ -38,6 +38,8 @@ final class WAMPDesk: Sendable {
         let task: Task<Void, Never>
         let input: CallMailbox
         let registration: RegistrationRecord
+        /// Whether the caller can still get its answer.
+        var isAwaited = true
     }
     /// What is to be done without the lock.
     enum Deed {
@@ -72,6 +74,8 @@ final class WAMPDesk: Sendable {
         var alarm: (at: Moment, task: Task<Void, Never>)?
         /// Why there is no session at present.
         var cause: WAMPError?
+        /// The machine has ended the connection, for that cause.
+        var isDropped = false
         var isWaiting = false
         /// Why nothing more happens; the socket may still be closing.
         var ending: WAMPError?
@@ -242,4 +246,7 @@ final class WAMPDesk: Sendable {
     }
 
     func log(_ error: WAMPError) { options.logger.warning("\(error)") }
+
+    /// What says why something is not of its type often shows the thing itself.
+    func log(undecodable error: WAMPError) { log(options.logsPayloads ? error : WAMPError(error.code, request: error.request)) }
 }

@@ -58,6 +58,7 @@ final class WAMPLine: Sendable {
     func drain() {
         if let parting = state.withLockedValue({ $0.urgent.take() }) { part(parting, connection) }
         while let items = take() {
+            if items.count >= Self.crowd { changes.announce() }
             for (place, item) in items.enumerated() {
                 switch item {
                 case .part(let parting): part(parting, connection)
@@ -117,18 +118,19 @@ final class WAMPLine: Sendable {
 
     private func nextWaiting() -> Message? {
         while true {
-            let item = state.withLockedValue { $0.isOver ? nil : $0.items.popFirst() }
+            let (item, isRelieved) = state.withLockedValue { state -> (Item?, Bool) in
+                guard !state.isOver, let item = state.items.popFirst() else { return (nil, false) }
+                // Just below each limit, and not for every message.
+                return (item, state.items.count % (Self.crowd / 2) == Self.crowd / 2 - 1)
+            }
+            if isRelieved { changes.announce() }
             switch item {
             case .message(let message)?: if let encoded = encode(message) { return encoded }
             case .part(let parting)?: part(parting, connection)
             case nil: return nil
             }
-            if isRelieved { changes.announce() }
         }
     }
-
-    /// Whether it is time to wake who waits for room: below each limit, and not for every message.
-    private var isRelieved: Bool { state.withLockedValue { $0.items.count % (Self.crowd / 2) == Self.crowd / 2 - 1 } }
 
     /// How many messages wait.
     var count: Int { state.withLockedValue(\.items.count) }

@@ -57,6 +57,13 @@ public struct SubscriptionMeta: Sendable {
 
     /// The last events of a subscription, where the router keeps them, as it writes them.
     public func events(_ subscription: WAMPID, limit: Int) async throws(WAMPError) -> [Value] {
-        try await client.call(Procedure<(WAMPID, Int), [Value]>("wamp.subscription.get_events"), subscription, limit)
+        var keywords: ValueMap = ["limit": .integer(Int64(limit))]
+        // Of a router that follows the specification these would be the first ones.
+        if client.state.session?.brokerFeatures.contains("event_history") == true { keywords["reverse"] = true }
+        let result = try await client.call("wamp.subscription.get_events", [Value(subscription)], keywords: keywords)
+        let list: [Value]
+        do { list = try result.list } catch { throw .undecodable(error, "CALL wamp.subscription.get_events") }
+        // The specification has the events as the arguments, others put the list in the first one.
+        return if list.count == 1, let events = list[0].items { events } else { list }
     }
 }

@@ -7,7 +7,8 @@ typealias ProcedureHandler = @Sendable (WAMPArguments, Invocation) async throws 
 
 /// A procedure that is offered; see ``WAMPClient/register(_:options:_:)``.
 ///
-/// It stays so, over losses of the connection, until ``unregister()`` is called, the client is closed, or the router refuses it for good.
+/// It stays so, over losses of the connection, until ``unregister()`` is called, the client is closed, or the router refuses it for good:
+/// ``ended()`` returns then, and the log says why.
 /// Releasing this changes nothing.
 public struct Registration: Sendable {
     let desk: WAMPDesk

@@ -9,7 +9,10 @@ public import WAMPCore
 extension WAMPClient {
     /// Offers a procedure; returns when the router calls it.
     ///
-    /// Input that is not of the declared type is answered with `wamp.error.invalid_argument`.
+    /// Input that is not of the declared type is answered with `wamp.error.invalid_argument`. More than 4,096 parts of input that wait for
+    /// the handler are answered with `wamp.error.unavailable`.
+    ///
+    /// A handler that uses the client holds it weakly: the client keeps the handler.
     ///
     /// - Parameters:
     ///   - procedure: What is offered; its URI may be a pattern.

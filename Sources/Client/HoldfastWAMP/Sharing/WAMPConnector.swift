@@ -13,7 +13,7 @@ import WebSocketRuntime
 ///     func send(_ line: ChatLine) async throws { try await lease.client.publish(API.chat, line) }
 /// }
 /// ```
-/// Nobody calls close: a lease ends when its last reference is gone.
+/// Nobody calls close: a lease ends when its last reference is gone. ``Events`` alone are no lease.
 public final class WAMPConnector: Sendable {
     private struct State {
         var client: WAMPClient?
@@ -30,7 +30,7 @@ public final class WAMPConnector: Sendable {
     /// - Parameters:
     ///   - grace: How long the client stays after its last user is gone.
     ///   - clock: What that is measured with.
-    ///   - make: Makes the client for the first user, and another for the first one after that was closed.
+    ///   - make: Makes the client for the first user, and another for the first one after that was closed. It must not use the connector.
     public init<C: Clock>(
         closingAfter grace: Duration = .seconds(5), clock: C = ContinuousClock(), make: @escaping @Sendable () -> WAMPClient
     ) where C.Duration == Duration {

@@ -38,7 +38,7 @@ public struct Events<Content>: AsyncSequence, Sendable {
             while let item = try await items.next(isolation: actor) {
                 switch item {
                 case .event(let event): return event
-                case .undecodable(let error): items.feed.desk.log(error)
+                case .undecodable(let error): items.feed.desk.log(undecodable: error)
                 case .gap: break
                 }
             }

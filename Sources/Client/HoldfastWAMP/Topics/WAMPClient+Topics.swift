@@ -35,9 +35,11 @@ extension WAMPClient {
 
     /// Subscribes to a topic; returns when the subscription stands.
     ///
+    /// The events do not keep the client: they end when the last reference to it is gone.
+    ///
     /// - Parameters:
     ///   - topic: The topic, or a pattern.
-    ///   - options: What is to be other than the defaults. Of several subscribers to one topic the first one's count.
+    ///   - options: What is to be other than the defaults. Of several subscribers to one topic the first one's `other` counts.
     ///   - buffer: What becomes of events that come while the consumer is busy.
     public func subscribe<Content>(
         _ topic: Topic<Content>, options: SubscribeOptions = SubscribeOptions(), buffer: EventBuffer = .dropOldest()

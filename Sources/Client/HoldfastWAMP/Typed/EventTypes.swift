@@ -87,8 +87,17 @@ public struct EventTypes<Content>: Sendable {
         } decode: { arguments in
             let name = try mark.value(in: arguments)
             if let type = types[name] { return try type(arguments) }
-            guard let otherwise else { throw WAMPError(.undecodable, detail: "no type is registered for \(name)") }
+            guard let otherwise else { throw WAMPError(.undecodable, detail: "no type is registered for \(Self.shown(name))") }
             return try otherwise(name, arguments)
+        }
+    }
+
+    /// A number or a name in words; anything else is no mark, and may be long.
+    private static func shown(_ name: Value) -> String {
+        switch name {
+        case .integer(let number): "\(number)"
+        case .text(let text) where text.utf8.count <= 64: text.debugDescription
+        default: "what it carries"
         }
     }
 }
