@@ -7,10 +7,13 @@ users.add("bob", .cra(CRASecret("hush")))
 
 var configuration = WAMPRouterConfiguration(policy: RouterPolicy(realms: ["realm1"], historyLength: 100))
 configuration.authenticator = users
-configuration.authorization = { session, action, uri in
-    switch action {
-    case .subscribe, .call: .allowed
-    case .publish, .register: session.authRole == "editor" || uri.hasPrefix("com.example.chat.") ? .allowed : .denied
+configuration.authorization = { session, action, uri, match in
+    if session.authRole == "editor" { return .allowed }
+    let isOfChat = uri.hasPrefix("com.example.chat.")
+    return switch action {
+    case .subscribe: match == .exact || isOfChat ? .allowed : .denied
+    case .call: uri.hasPrefix("wamp.session.kill") ? .denied : .allowed
+    case .publish, .register: isOfChat ? .allowed : .denied
     }
 }
 configuration.server.port = 9001

@@ -88,6 +88,45 @@ import WebSocketCore
         }
     }
 
+    /// Of three thousand bytes Base64 makes four.
+    private static let small = WAMPRouterConfiguration.quiet { $0.server.limits.message = 4096 }
+    private static let long: [Value] = [.bytes([UInt8](repeating: 7, count: 3060))]
+
+    @Test func `an event longer than what the router takes is not sent, and its subscriber gets the next`() async throws {
+        try await RouterStage.run(Self.small) { stage in
+            let (json, cbor, publisher) = (
+                try await stage.member(.json), try await stage.member(.cbor), try await stage.member(.messagePack)
+            )
+            for subscriber in [json, cbor] { _ = try await subscriber.subscribe(1, "com.app.bytes") }
+            try await publisher.publishAcknowledged(1, "com.app.bytes", Self.long)
+            try await publisher.publishAcknowledged(2, "com.app.bytes", ["short"])
+            #expect(try await json.event() == ["short"])
+            #expect(try await cbor.event() == Self.long)
+            #expect(try await cbor.event() == ["short"])
+            #expect(stage.router.status.unsayable == 1)
+        }
+    }
+
+    @Test func `a call longer than what the router takes, and one with such a result, end with an error`() async throws {
+        try await RouterStage.run(Self.small) { stage in
+            let (json, cbor) = (try await stage.member(.json), try await stage.member(.cbor))
+            _ = try await json.register(1, "com.app.json")
+            _ = try await cbor.register(1, "com.app.cbor")
+            try await cbor.call(2, "com.app.json", Self.long)
+            #expect(try await cbor.error(of: .call, 2) == WAMPURI.Error.payloadSizeExceeded)
+
+            let options: ValueMap = ["receive_progress": true]
+            try await json.say(.call(request: 2, options: options, procedure: "com.app.cbor", .none))
+            guard case .invocation(let invocation, _, _, _) = try await cbor.next() else { throw RouterGuest.Ended() }
+            // Of a part the caller hears nothing, and the call goes on.
+            try await cbor.say(.yield(request: invocation, options: ["progress": true], WAMPArguments(Self.long)))
+            try await cbor.say(.yield(request: invocation, options: ["progress": true], WAMPArguments(["short"])))
+            #expect(try await json.result(of: 2) == ["short"])
+            try await cbor.say(.yield(request: invocation, options: ValueMap(), WAMPArguments(Self.long)))
+            #expect(try await json.error(of: .call, 2) == WAMPURI.Error.payloadSizeExceeded)
+        }
+    }
+
     @Test func `a client that takes nothing is cut off, and nobody else waits for it`() async throws {
         let configuration = WAMPRouterConfiguration.quiet { $0.limits.waiting = 256 * 1024 }
         try await RouterStage.run(configuration) { stage in

@@ -38,8 +38,11 @@ public struct WAMPRouterConfiguration: Sendable {
     /// Decides what a session may do; nil: everything.
     ///
     /// Called for every publication, call, subscription and registration, on the router's event loop: it answers by what it knows, and
-    /// never waits.
-    public var authorization: (@Sendable (RouterSession, WAMPAction, _ uri: String) -> WAMPPermission)?
+    /// never waits. A testament is asked for as the call that leaves it, and as the publication that it becomes.
+    ///
+    /// Subscriptions and registrations may be of patterns, which `match` tells: a prefix such as `com.` stands for all that begins with
+    /// it, so a rule that looks at the URI alone says nothing of what it stands for.
+    public var authorization: (@Sendable (RouterSession, WAMPAction, _ uri: String, _ match: WAMPMatch) -> WAMPPermission)?
     /// What one client may cost.
     public var limits = Limits()
     /// The origins whose pages may connect, such as `https://example.org`, beside those on the router's own host; `*` is every origin.

@@ -138,7 +138,7 @@ import WAMPSigning
 
     @Test func `what a session may not do is answered with an error, and the session goes on`() async throws {
         let configuration = WAMPRouterConfiguration.quiet {
-            $0.authorization = { member, action, uri in
+            $0.authorization = { member, action, uri, _ in
                 member.authRole == "anonymous" && action == .publish && uri.hasPrefix("com.app.closed") ? .denied : .allowed
             }
         }
@@ -155,7 +155,7 @@ import WAMPSigning
 
     @Test(arguments: [true, false])
     func `whether it is told who calls is for whoever runs the router to say`(_ discloses: Bool) async throws {
-        let configuration = WAMPRouterConfiguration.quiet { $0.authorization = { _, _, _ in .allowed(discloses: discloses) } }
+        let configuration = WAMPRouterConfiguration.quiet { $0.authorization = { _, _, _, _ in .allowed(discloses: discloses) } }
         try await RouterStage.run(configuration) { stage in
             let (callee, caller) = (try await stage.member(), stage.guest())
             let session = try await caller.join()
@@ -165,6 +165,54 @@ import WAMPSigning
             guard case .invocation(_, _, let details, _) = try await callee.next() else { throw RouterGuest.Ended() }
             let told: Value? = discloses ? Value(session) : Optional.none
             #expect(details["caller"] == told)
+        }
+    }
+
+    @Test func `a rule is told whether a URI is a pattern, for that stands for more than it says`() async throws {
+        let configuration = WAMPRouterConfiguration.quiet { $0.authorization = { _, _, _, match in match == .exact ? .allowed : .denied } }
+        try await RouterStage.run(configuration) { stage in
+            let guest = try await stage.member()
+            for (request, match) in [(WAMPID(1), "prefix"), (2, "wildcard")] {
+                try await guest.say(.subscribe(request: request, options: ["match": .text(match)], topic: "com.app"))
+                #expect(try await guest.error(of: .subscribe, request) == WAMPURI.Error.notAuthorized)
+            }
+            try await guest.say(.register(request: 3, options: ["match": "prefix"], procedure: "com.app"))
+            #expect(try await guest.error(of: .register, 3) == WAMPURI.Error.notAuthorized)
+            _ = try await guest.subscribe(4, "com.app", ["match": "exact"])
+            _ = try await guest.register(5, "com.app")
+        }
+    }
+
+    @Test func `a testament goes only where its session may publish`() async throws {
+        let configuration = WAMPRouterConfiguration.quiet {
+            $0.authorization = { _, action, uri, _ in action == .publish && uri == "com.app.closed" ? .denied : .allowed }
+        }
+        try await RouterStage.run(configuration) { stage in
+            let guest = try await stage.member()
+            try await guest.call(1, "wamp.session.add_testament", ["com.app.closed", [], [:]])
+            #expect(try await guest.error(of: .call, 1) == WAMPURI.Error.notAuthorized)
+            try await guest.call(2, "wamp.session.add_testament", ["com.app.open", [], [:]])
+            _ = try await guest.result(of: 2)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `whether a testament tells who left it is for whoever runs the router to say`(_ discloses: Bool) async throws {
+        let configuration = WAMPRouterConfiguration.quiet {
+            $0.authorization = { _, action, _, _ in action == .publish ? .allowed(discloses: discloses) : .allowed }
+        }
+        try await RouterStage.run(configuration) { stage in
+            let (heir, guest) = (try await stage.member(), stage.guest())
+            let session = try await guest.join()
+            _ = try await heir.subscribe(1, "com.app.last")
+            let wish: ValueMap = ["publish_options": ["disclose_me": .bool(!discloses)]]
+            let testament = WAMPArguments(["com.app.last", ["bye"], [:]], keywords: wish)
+            try await guest.say(.call(request: 1, options: ValueMap(), procedure: "wamp.session.add_testament", testament))
+            _ = try await guest.result(of: 1)
+            guest.connection.abort()
+            guard case .event(_, _, let details, _) = try await heir.next() else { throw RouterGuest.Ended() }
+            let told: Value? = discloses ? Value(session) : Optional.none
+            #expect(details["publisher"] == told)
         }
     }
 }

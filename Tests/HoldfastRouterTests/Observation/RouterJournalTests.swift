@@ -66,4 +66,19 @@ import WAMPSigning
         #expect(lines.contains { $0.contains("joined realm1 as ann (user)") })
         #expect(!lines.contains { $0.contains("CALL") || $0.contains("EVENT") })
     }
+
+    @Test func `of a text that a client chose the start is told, and on the same line`() async throws {
+        let lines = NIOLockedValueBox<[String]>([])
+        let configuration = WAMPRouterConfiguration.quiet {
+            $0.logger = Logger(label: "test") { _ in Keeper(lines: lines, logLevel: .info) }
+        }
+        try await RouterStage.run(configuration) { stage in
+            let guest = stage.guest()
+            let reason = "com.app\nsession 1 joined" + String(repeating: "x", count: 100_000)
+            try await guest.say(.abort(details: ValueMap(), reason: reason, .none))
+            _ = try await guest.closeCode()
+        }
+        let line = try #require(lines.withLockedValue(\.self).first { $0.contains("was not let in") })
+        #expect(line.contains(#"com.app\nsession 1 joined"#) && !line.contains("\n") && line.utf8.count < 400)
+    }
 }

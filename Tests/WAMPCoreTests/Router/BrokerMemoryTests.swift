@@ -69,6 +69,18 @@ import Testing
         #expect(try stage.events(bob).map(\.list) == [[1], [3]])
     }
 
+    @Test("of long retained events a pattern gets the last ones only, and one that is too long alone") mutating func retainedBytes() throws
+    {
+        let (ann, bob) = (stage.join(), stage.join())
+        let text = String(repeating: "x", count: 400 * 1024)
+        for topic in ["a.a", "a.b", "a.c"] { stage.publish(ann, topic, ["retain": true], .text(text)) }
+        let _ = try stage.subscribe(bob, "a.", ["match": "prefix", "get_retained": true])
+        #expect(try stage.events(bob).map { $0.details["topic"] } == ["a.b", "a.c"])
+        stage.publish(ann, "b.a", ["retain": true], .text(text + text + text))
+        let _ = try stage.subscribe(bob, "b.", ["match": "prefix", "get_retained": true])
+        #expect(try stage.events(bob).map { $0.details["topic"] } == ["b.a"])
+    }
+
     @Test("a realm of any name goes with its last session, unless it keeps an event") mutating func realmLife() throws {
         let ann = stage.join("one")
         stage.publish(ann, "a", ["retain": true], 1)
@@ -94,6 +106,16 @@ import Testing
         let events = try #require(stage.router.realms[0]?.broker.history(of: id, for: reader))
         #expect(try events.map { try $0.arguments.list } == [[7], [8], [9]])
         #expect(stage.router.realms[0]?.broker.history(of: 1, for: reader) == nil)
+    }
+
+    @Test("a history without a bound keeps all") mutating func endlessHistory() throws {
+        stage = RouterStage(RouterPolicy(historyLength: .max))
+        let (ann, bob) = (stage.join(), stage.join())
+        let id = try stage.subscribe(bob, "a")
+        for number in 0..<5 as Range<Int64> { stage.publish(ann, "a", [:], .integer(number)) }
+        let reader = try #require(stage.router.visits[bob]?.session?.participant)
+        #expect(
+            try stage.router.realms[0]?.broker.history(of: id, for: reader)?.map { try $0.arguments.list } == [[0], [1], [2], [3], [4]])
     }
 
     @Test("history is read only by whom an event was for, and events for certain sessions are not kept") mutating func privateHistory()

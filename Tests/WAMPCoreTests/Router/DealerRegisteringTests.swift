@@ -168,6 +168,24 @@ struct DealerRegisteringTests {
         #expect(stage.call("com.add", by: caller).receivers == [callee.connection])
     }
 
+    @Test("who unregisters with a call under way and comes back has that call still, and never more than it takes")
+    func concurrencyOfOneThatComesBack() throws {
+        var stage = DealerStage()
+        let options: ValueMap = ["invoke": "first", "concurrency": 1]
+        let registration = try stage.offer("com.add", options, by: callee)
+        _ = try stage.offer("com.add", options, by: other)
+        #expect(stage.call("com.add", by: caller).receivers == [callee.connection])
+        let request = stage.next(of: callee)
+        _ = stage.ask { $0.unregister(request, registration: registration, by: callee, into: &$2) }
+        #expect(try stage.offer("com.add", options, by: callee) == registration)
+        #expect(stage.call("com.add", by: caller).receivers == [other.connection])
+        #expect(stage.call("com.add", by: caller).errors == [WAMPURI.Error.noAvailableCallee])
+        // It is free again, for one call.
+        _ = stage.yield(1, by: callee)
+        #expect(stage.call("com.add", by: caller).receivers == [callee.connection])
+        #expect(stage.call("com.add", by: caller).errors == [WAMPURI.Error.noAvailableCallee])
+    }
+
     @Test("a revoked registration is told to whoever understands that, and is gone for all")
     func revocation() throws {
         var stage = DealerStage()

@@ -46,6 +46,20 @@ struct MetaHistoryTests {
         }
     }
 
+    @Test("an answer holds so many bytes of events, the first of those that are meant, and one that is longer alone")
+    func bytes() {
+        var stage = MetaStage { $0.historyLength = 10 }
+        let (one, two) = (stage.join(1), stage.join(2))
+        let id = stage.subscribe("com.chat", by: one)
+        let text = String(repeating: "x", count: 200 * 1024)
+        for number in 0..<5 as Range<Int64> { _ = stage.publish("com.chat", WAMPArguments([.integer(number), .text(text)]), by: two) }
+        func numbers(_ filter: ValueMap) -> [Int?] { past(id, filter, of: &stage, by: one).map { $0["args"]?.items?.first?.int } }
+        #expect(numbers([:]) == [0, 1])
+        #expect(numbers(["reverse": true]) == [4, 3])
+        _ = stage.publish("com.chat", WAMPArguments([5], keywords: ["text": .text(text + text + text)]), by: two)
+        #expect(numbers(["reverse": true]) == [5])
+    }
+
     @Test("conditions that mean nothing are refused")
     func invalid() {
         var (stage, one, id) = chatter()

@@ -21,7 +21,10 @@ extension Dealer {
             if let registration = id.flatMap({ registrations[$0] }) { try join(registration, as: wish, by: callee) }
             let registration = id ?? create(procedure, wish, by: callee.session, at: now)
             registrations[registration]?.add(callee.session, isBounded: wish.offer.capacity != nil)
-            members[callee.session, default: Member(callee)].offers[registration] = wish.offer
+            var offer = wish.offer
+            // Who comes back may still have calls of the time before.
+            if id != nil, offer.capacity != nil { offer.load = load(of: callee.session, through: registration) }
+            members[callee.session, default: Member(callee)].offers[registration] = offer
             tell(.registered(callee.session, registration: registration))
             effects.append(.send(.registered(request: request, registration: registration), to: callee.connection))
             return nil
@@ -74,6 +77,16 @@ extension Dealer {
             "id": Value(registration.id), "created": .text("\(policy.time(at: registration.created))"), "uri": .text(registration.uri),
             "match": .text(registration.match.rawValue), "invoke": .text(registration.sharing.rawValue),
         ]
+    }
+
+    /// How many calls a session has through a registration.
+    private func load(of session: WAMPID, through registration: WAMPID) -> Int {
+        let invocations = members[session]?.invocations ?? [:]
+        return invocations.count { request, key in
+            guard let call = members[key.caller]?.calls[key.request] else { return false }
+            let invocation = Invocation(callee: session, request: request, registration: registration)
+            return call.invocation == invocation || call.others.contains(invocation)
+        }
     }
 
     private mutating func create(_ uri: String, _ wish: RegisterWish, by session: WAMPID, at now: Moment) -> WAMPID {

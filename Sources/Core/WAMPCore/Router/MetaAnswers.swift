@@ -47,9 +47,15 @@ extension Realm {
     private func events(_ call: MetaCall, for caller: Participant) throws(MetaRefusal) -> WAMPArguments {
         let id = try call.id()
         let filter = try MetaHistory(call)
-        let events = filter.pick(try found(broker.history(of: id, for: caller))) { broker.policy.time(at: $0.at) }
+        let picked = filter.pick(try found(broker.history(of: id, for: caller))) { broker.policy.time(at: $0.at) }
+        var (room, count) = (MetaCall.eventBytes, 0)
+        for event in picked {
+            room -= event.arguments.weight + event.topic.utf8.count + 256
+            if room < 0, count > 0 { break }
+            count += 1
+        }
         return WAMPArguments(
-            events.map { event in
+            picked.prefix(count).map { event in
                 var map: ValueMap = [
                     "timestamp": .text(MetaHistory.text(broker.policy.time(at: event.at))), "subscription": Value(id),
                     "publication": Value(event.publication), "topic": .text(event.topic), "details": .map(event.details),

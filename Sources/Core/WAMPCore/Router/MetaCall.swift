@@ -4,6 +4,8 @@ import CodecCore
 struct MetaCall {
     /// How many ids or events an answer has at most; of longer lists it has the first.
     static let listLimit = 10_000
+    /// How many bytes of events an answer has, about, unless a single one is longer; of more it has the first.
+    static let eventBytes = 512 * 1024
 
     let list: [Value]
     let keywords: ValueMap

@@ -49,6 +49,8 @@ public struct RouterPolicy: Hashable, Sendable {
     /// Whether URIs consist of lower-case letters, digits and `_` only.
     public var hasStrictURIs: Bool
     /// Whether clients may call the meta API, and hear its events.
+    ///
+    /// With it any session may end others, by `wamp.session.kill` and its kin, unless whoever runs the router forbids it.
     public var hasMetaAPI: Bool
     /// Whether callers and publishers are told to everybody; nil: as they wish.
     public var discloses: Bool?
@@ -76,6 +78,7 @@ public struct RouterPolicy: Hashable, Sendable {
     public var maximumRetained: Int
     /// How many of the last events of a subscription are kept for `wamp.subscription.get_events`; 0: none.
     ///
+    /// One answer holds 512 KiB of them, about, or a single one that is longer; whoever wants more asks again for those that follow.
     /// With a history a subscription stays when its last subscriber goes, so that whoever comes back finds what it has missed.
     public var historyLength: Int
     /// Habits of other routers.

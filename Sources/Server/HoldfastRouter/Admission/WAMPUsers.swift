@@ -43,12 +43,17 @@ public struct WAMPUsers: WAMPAuthenticator {
     /// As what clients join that do not say who they are; nil: they may not.
     public var anonymousRole: String?
     private var users: [String: [User]] = [:]
+    /// What the salts follow from that those are told who are not on the list.
+    private let decoySeed = "\(UInt64.random(in: 0 ... .max))"
 
     /// Nobody but anonymous clients, with a role of that name unless told otherwise.
     public init(anonymousRole: String? = "anonymous") { self.anonymousRole = anonymousRole }
 
     /// Adds a user, or another proof of the same one.
+    ///
+    /// A user may have many keys, and one proof of each other method: a later one takes its place.
     public mutating func add(_ name: String, _ proof: Proof, role: String = "user") {
+        users[name]?.removeAll { $0.proof.method == proof.method && $0.proof.publicKey == proof.publicKey }
         users[name, default: []].append(User(role: role, proof: proof))
     }
 
@@ -64,12 +69,17 @@ public struct WAMPUsers: WAMPAuthenticator {
             guard users.values.contains(where: { $0.contains { $0.proof.method == method } }) else { continue }
             isKnown = true
             guard let name = name(of: applicant, method) else { continue }
-            if let user = users[name]?.first(where: { $0.proof.method == method }) { return try challenge(name, user, applicant) }
+            let key = applicant.extra["pubkey"]?.string?.lowercased()
+            let user = users[name]?.first { user in
+                // Of several keys the one that the client says it has.
+                user.proof.method == method && (key == nil || user.proof.publicKey == nil || user.proof.publicKey == key)
+            }
+            if let user { return try challenge(name, user, applicant) }
         }
         guard isKnown else {
             return .refused(reason: WAMPURI.Error.noMatchingAuthMethod, message: "none of the offered methods is known here")
         }
-        return Self.decoy(methods)
+        return decoy(methods, applicant)
     }
 
     /// A client with a key need not say who it is.
@@ -108,14 +118,32 @@ public struct WAMPUsers: WAMPAuthenticator {
         }
     }
 
-    /// Who is not on the list is challenged where that needs nothing of a user, so that names cannot simply be tried.
-    private static func decoy(_ methods: [String]) -> WAMPAdmission {
-        if methods.contains(SigningMethod.cra) {
-            let nobody = CRAChallenge(authID: "", authRole: "", secret: CRASecret("\(UInt64.random(in: 0 ... .max))"))
-            return .challenged(method: SigningMethod.cra, extra: nobody.extra) { _, _ in .unproven }
+    /// Who is not on the list is challenged like those who are, so that names cannot simply be tried; not with SCRAM, which needs keys.
+    ///
+    /// With WAMP-CRA like the first by name of those users, for a challenge says a role, and perhaps a salt.
+    private func decoy(_ methods: [String], _ applicant: WAMPApplicant) -> WAMPAdmission {
+        for method in methods {
+            let likes = users.filter { $0.value.contains { $0.proof.method == method } }.min { $0.key < $1.key }?.value
+            guard let like = likes?.first(where: { $0.proof.method == method }) else { continue }
+            switch like.proof.kind {
+            case .ticket: return .challenged(method: method, extra: ValueMap()) { _, _ in .unproven }
+            case .cra(let secret):
+                let name = applicant.authID ?? ""
+                var extra = CRAChallenge(authID: name, authRole: like.role, secret: secret).extra
+                if let salt = extra["salt"]?.string { extra["salt"] = .text(decoySalt(for: name, like: salt)) }
+                return .challenged(method: method, extra: extra) { _, _ in .unproven }
+            case .cryptosign(let key):
+                guard let nobody = CryptosignChallenge(publicKey: key) else { continue }
+                return .challenged(method: method, extra: nobody.extra) { _, _ in .unproven }
+            case .scram: continue
+            }
         }
-        guard methods.contains(SigningMethod.ticket) else { return .unproven }
-        return .challenged(method: SigningMethod.ticket, extra: ValueMap()) { _, _ in .unproven }
+        return .unproven
+    }
+
+    /// The same whenever a name is tried, and another for each.
+    private func decoySalt(for name: String, like salt: String) -> String {
+        String(((try? ChallengeResponse.saltedSecret(name, salt: decoySeed, iterations: 1)) ?? decoySeed).prefix(salt.count))
     }
 }
 

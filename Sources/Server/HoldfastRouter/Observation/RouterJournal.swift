@@ -25,7 +25,7 @@ struct RouterJournal: Sendable {
         switch message {
         case .subscribe(let id, _, let uri), .register(let id, _, let uri), .call(let id, _, let uri, _):
             if asked.count >= Self.mostNames { asked = [:] }
-            asked[Request(connection: connection, id: id)] = uri
+            asked[Request(connection: connection, id: id)] = RouterNews.shown(uri)
         default: break
         }
         logger.trace("\(connection.label) ← \(words(message, connection))")
@@ -49,15 +49,18 @@ struct RouterJournal: Sendable {
     func note(_ news: RouterNews) {
         switch news {
         case .joined(let session, let realm, let authID, let authRole):
-            logger.info("session \(session) joined \(realm) as \(authID) (\(authRole))")
+            logger.info("session \(session) joined \(shown(realm)) as \(shown(authID)) (\(shown(authRole)))")
         case .left(let session, let realm, let reason):
-            logger.info("session \(session) left \(realm): \(reason ?? "its connection was lost")")
-        case .refused(let connection, let reason): logger.notice("\(connection.label) was not let in: \(reason)")
+            logger.info("session \(session) left \(shown(realm)): \(reason.map(shown) ?? "its connection was lost")")
+        case .refused(let connection, let reason): logger.notice("\(connection.label) was not let in: \(shown(reason))")
         case .violation(let connection, let how): logger.notice("\(connection.label) broke the protocol: \(how)")
-        case .overrun(let session, let realm): logger.notice("session \(session) of \(realm) was cut off: too much waited for it")
+        case .overrun(let session, let realm):
+            logger.notice("session \(session) of \(shown(realm)) was cut off: too much waited for it")
         case .stopped: logger.info("stopped")
         }
     }
+
+    private func shown(_ text: String) -> String { RouterNews.shown(text) }
 
     private func words(_ message: WAMPMessage, _ connection: RouterConnection?) -> String {
         message.words(

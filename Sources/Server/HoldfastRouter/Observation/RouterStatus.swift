@@ -24,7 +24,7 @@ public struct RouterStatus: Hashable, Sendable {
     public var messagesOut = 0
     /// Bytes of those.
     public var bytesOut = 0
-    /// Messages whose content the serialization of their receiver has no form for: they ended as errors, or were left out.
+    /// Messages too long for their receiver, or whose content its serialization has no form for: they ended as errors, or were left out.
     public var unsayable = 0
 
     /// Nothing yet.

@@ -79,6 +79,8 @@ final class RouterCore: @unchecked Sendable {
             if faults.isIdle { tell(input, now) } else { tellThroughFaults(input, now) }
         }
         carryOut(now, debt)
+        // Not before: what came just before the end may have begun an examination.
+        for case .closed(let connection) in inputs { desk.forget(connection) }
     }
 
     /// The same from any thread.
@@ -90,9 +92,7 @@ final class RouterCore: @unchecked Sendable {
             news.messagesIn += 1
             journal.received(message, from: connection)
             return machine.handle(permitted(message, of: connection), at: now, into: &effects)
-        case .closed(let connection):
-            desk.forget(connection)
-            forget(connection)
+        case .closed(let connection): forget(connection)
         default: break
         }
         machine.handle(input, at: now, into: &effects)
@@ -105,12 +105,17 @@ final class RouterCore: @unchecked Sendable {
         case .publish: news.publications += 1
         default: break
         }
-        guard let ask = configuration.authorization, let (action, uri) = message.request, let session = sessions[connection] else {
+        guard let ask = configuration.authorization, let (action, uri, match) = message.request, let session = sessions[connection] else {
             return .received(connection, message)
         }
-        let permission = ask(session, action, uri)
+        let permission = ask(session, action, uri, match)
         if let refusal = permission.refusal { return .forbidden(connection, message, reason: refusal) }
-        return .received(connection, permission.discloses.map { message.disclosing($0) } ?? message)
+        let permitted = permission.discloses.map { message.disclosing($0) } ?? message
+        guard let topic = permitted.testamentTopic else { return .received(connection, permitted) }
+        // A testament is a publication, only later.
+        let publishing = ask(session, .publish, topic, .exact)
+        if let refusal = publishing.refusal { return .forbidden(connection, message, reason: refusal) }
+        return .received(connection, publishing.discloses.map { permitted.disclosingTestament($0) } ?? permitted)
     }
 
     // MARK: - Effects

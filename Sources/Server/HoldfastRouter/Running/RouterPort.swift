@@ -20,6 +20,8 @@ final class RouterPort: @unchecked Sendable {
     let number: Int
     let limits: WAMPRouterConfiguration.Limits
     private let codecLimits: CodecLimits
+    /// How long a message may be; once they have joined, clients are sent none that the router would not take itself.
+    private let messageLimit: Int
     private let core: RouterCore
     private var links: [RouterLink?] = []
     private var freeSlots: [Int] = []
@@ -33,7 +35,8 @@ final class RouterPort: @unchecked Sendable {
 
     init(_ loop: any EventLoop, number: Int, core: RouterCore) {
         (self.loop, self.number, self.core, limits) = (loop, number, core, core.configuration.limits)
-        codecLimits = CodecLimits(maximumDepth: 64, maximumBytes: core.configuration.server.limits.message)
+        messageLimit = core.configuration.server.limits.message
+        codecLimits = CodecLimits(maximumDepth: 64, maximumBytes: messageLimit)
     }
 
     // MARK: - From clients
@@ -111,33 +114,43 @@ final class RouterPort: @unchecked Sendable {
 
     private func tell(_ message: WAMPMessage, _ link: RouterLink, _ id: RouterConnection) {
         do throws(CodecError) {
-            link.tell(try WrittenMessage(message, as: link.serialization))
+            tell(try WrittenMessage(message, as: link.serialization), of: message, link, id)
         } catch {
-            cannotSay(message, link, id)
+            cannotSay(message, WAMPURI.Error.invalidArgument, link, id)
         }
     }
 
     private func tell(_ many: inout MessageForMany, _ link: RouterLink, _ id: RouterConnection) {
         do throws(CodecError) {
-            link.tell(try many.written(as: link.serialization))
+            tell(try many.written(as: link.serialization), of: many.message, link, id)
         } catch {
-            cannotSay(many.message, link, id)
+            cannotSay(many.message, WAMPURI.Error.invalidArgument, link, id)
         }
     }
 
-    /// What a message carries is nothing that the client's serialization has a form for.
+    private func tell(_ written: WrittenMessage, of message: WAMPMessage, _ link: RouterLink, _ id: RouterConnection) {
+        // What was short enough when it came may be longer in another serialization, and with longer numbers.
+        guard written.byteCount <= messageLimit || message.isOfJoining else {
+            return cannotSay(message, WAMPURI.Error.payloadSizeExceeded, link, id)
+        }
+        link.tell(written)
+    }
+
+    /// What a message carries is too much, or nothing that the client's serialization has a form for.
     ///
-    /// Every request ends all the same: a result does as an error, and a call as if its callee had refused it.
-    private func cannotSay(_ message: WAMPMessage, _ link: RouterLink, _ id: RouterConnection) {
+    /// Every request ends all the same: a result does as an error, and a call as if its callee had refused it. A part of a result is left
+    /// out, and so is an event.
+    private func cannotSay(_ message: WAMPMessage, _ reason: String, _ link: RouterLink, _ id: RouterConnection) {
         news.unsayable += 1
         switch message {
+        // The call goes on.
+        case .result(_, let details, _) where details["progress"]?.bool == true: break
         case .result(let request, _, _):
-            tell(.error(.call, request: request, details: ValueMap(), uri: WAMPURI.Error.invalidArgument, .none), link, id)
+            tell(.error(.call, request: request, details: ValueMap(), uri: reason, .none), link, id)
         case .error(let kind, let request, let details, let uri, let arguments) where !arguments.isEmpty:
             tell(.error(kind, request: request, details: details, uri: uri, .none), link, id)
         case .invocation(let request, _, _, _):
-            let refusal = WAMPMessage.error(
-                .invocation, request: request, details: ValueMap(), uri: WAMPURI.Error.invalidArgument, .none)
+            let refusal = WAMPMessage.error(.invocation, request: request, details: ValueMap(), uri: reason, .none)
             hear(.received(id, refusal), from: link, cost: 0)
         default: break
         }

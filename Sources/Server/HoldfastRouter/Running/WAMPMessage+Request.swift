@@ -2,16 +2,19 @@ import CodecCore
 import WAMPCore
 
 extension WAMPMessage {
-    /// What whoever runs a router may allow or not, and of which URI.
-    var request: (WAMPAction, uri: String)? {
+    /// What whoever runs a router may allow or not, of which URI, and whether that is a pattern.
+    var request: (WAMPAction, uri: String, match: WAMPMatch)? {
         switch self {
-        case .publish(_, _, let topic, _): (.publish, topic)
-        case .subscribe(_, _, let topic): (.subscribe, topic)
-        case .call(_, _, let procedure, _): (.call, procedure)
-        case .register(_, _, let procedure): (.register, procedure)
+        case .publish(_, _, let topic, _): (.publish, topic, .exact)
+        case .subscribe(_, let options, let topic): (.subscribe, topic, Self.match(options))
+        case .call(_, _, let procedure, _): (.call, procedure, .exact)
+        case .register(_, let options, let procedure): (.register, procedure, Self.match(options))
         default: nil
         }
     }
+
+    /// One that there is not is refused whatever is allowed.
+    private static func match(_ options: ValueMap) -> WAMPMatch { options["match"]?.string.flatMap(WAMPMatch.init) ?? .exact }
 
     /// The same, with or without telling who calls or publishes.
     func disclosing(_ isDisclosed: Bool) -> WAMPMessage {
@@ -24,5 +27,32 @@ extension WAMPMessage {
             return .call(request: request, options: options, procedure: procedure, arguments)
         default: return self
         }
+    }
+
+    /// Whether it tells a client if it has joined: the router's own words, which carry nothing of others.
+    var isOfJoining: Bool {
+        switch self {
+        case .welcome, .challenge, .abort: true
+        default: false
+        }
+    }
+
+    /// Where the testament goes that this leaves with the router.
+    var testamentTopic: String? {
+        guard case .call(_, _, "wamp.session.add_testament", let arguments) = self else { return nil }
+        return (try? arguments.list)?.first?.string
+    }
+
+    /// The same testament, with or without telling who published it.
+    func disclosingTestament(_ isDisclosed: Bool) -> WAMPMessage {
+        guard case .call(let request, let options, let procedure, let arguments) = self, let list = try? arguments.list,
+            var keywords = try? arguments.keywords
+        else { return self }
+        // Options of another type are refused by the router itself.
+        let wished = keywords["publish_options"] ?? .null
+        guard var publishing = wished.isNull ? ValueMap() : wished.entries else { return self }
+        publishing["disclose_me"] = .bool(isDisclosed)
+        keywords["publish_options"] = .map(publishing)
+        return .call(request: request, options: options, procedure: procedure, WAMPArguments(list, keywords: keywords))
     }
 }

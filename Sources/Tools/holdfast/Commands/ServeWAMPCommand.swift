@@ -15,6 +15,9 @@ struct ServeWAMPCommand: AsyncParsableCommand {
             options are seen by everybody on this machine: use --users for those that matter. Each line of that file is a method \
             (ticket, cra, or salted for CRA with a salt), a name, a secret, and perhaps a role, such as 'ticket ann sesame frontend'.
 
+            Who has joined may call the meta API, anonymous or not, and so end the sessions of others (wamp.session.kill): where that \
+            matters, use --no-meta.
+
             --quirks makes the router behave as another one does, where that is known to trouble clients.
 
             The URL goes to standard output once the router listens, everything else to standard error. SIGINT (Control-C) and SIGTERM say \

@@ -33,6 +33,8 @@ struct RetainedEvents: Hashable, Sendable {
     static let limited = 4
     /// How many a new subscriber gets at most; a pattern may match many topics.
     static let replayed = 1000
+    /// How many bytes of them, about, unless a single one is longer: it gets them all at once, and must be able to take them.
+    static let replayedBytes = 1024 * 1024
 
     private var topics: [String: [RetainedEvent]] = [:]
     private var count = 0
@@ -70,6 +72,13 @@ struct RetainedEvents: Hashable, Sendable {
         let found = topics.values.compactMap { events in
             events.first.flatMap { pattern.best(for: $0.topic) } == nil ? nil : last(events)
         }
-        return found.sorted { $0.turn < $1.turn }.suffix(Self.replayed)
+        let last = found.sorted { $0.turn < $1.turn }.suffix(Self.replayed)
+        var (room, count) = (Self.replayedBytes, 0)
+        for event in last.reversed() {
+            room -= event.arguments.weight + event.topic.utf8.count + 256
+            if room < 0, count > 0 { break }
+            count += 1
+        }
+        return last.suffix(count)
     }
 }

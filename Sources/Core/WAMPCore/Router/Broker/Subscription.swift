@@ -90,6 +90,6 @@ extension Subscription {
     mutating func keep(_ event: HistoricEvent, length: Int) {
         kept.append(event)
         // Now and then, so that it costs little for each.
-        if kept.count >= 2 * length { kept.removeFirst(kept.count - length) }
+        if kept.count / 2 >= length { kept.removeFirst(kept.count - length) }
     }
 }

@@ -1,0 +1,103 @@
+import CodecCore
+import Foundation
+import HoldfastRouter
+import Testing
+import WAMPCore
+import WAMPSigning
+
+/// What the list of users asks of whom.
+@Suite struct WAMPUsersTests {
+    private typealias Challenge = (
+        method: String, extra: ValueMap, answer: @Sendable (String, ValueMap) async throws -> WAMPAdmission
+    )
+
+    private struct NotChallenged: Error {}
+
+    private func challenge(_ users: WAMPUsers, _ details: ValueMap) async throws -> Challenge {
+        let admission = try await users.examine(WAMPApplicant(realm: "realm1", details: details))
+        guard case .challenged(let method, let extra, let answer) = admission else {
+            throw NotChallenged()
+        }
+        return (method, extra, answer)
+    }
+
+    /// Who was let in.
+    private func name(_ admission: WAMPAdmission) -> String? {
+        if case .accepted(let principal) = admission { principal.authID } else { nil }
+    }
+
+    @Test(arguments: [0, 1]) func `a user with two keys gets in with either`(_ place: Int) async throws {
+        let keys = [CryptosignKey(), CryptosignKey()]
+        var users = WAMPUsers()
+        for key in keys { users.add("eve", .cryptosign(publicKey: key.publicKey)) }
+        for isNamed in [true, false] {
+            var details: ValueMap = ["authmethods": ["cryptosign"], "authextra": ["pubkey": .text(keys[place].publicKey)]]
+            if isNamed { details["authid"] = "eve" }
+            let challenge = try await challenge(users, details)
+            let admission = try await challenge.answer(try keys[place].answer(challenge.extra), ValueMap())
+            #expect(self.name(admission) == "eve")
+        }
+    }
+
+    @Test func `a new ticket takes the place of the old one`() async throws {
+        var users = WAMPUsers()
+        users.add("ann", .ticket("old"))
+        users.add("ann", .ticket("new"))
+        let challenge = try await challenge(users, ["authid": "ann", "authmethods": ["ticket"]])
+        #expect(name(try await challenge.answer("new", ValueMap())) == "ann")
+        #expect(name(try await challenge.answer("old", ValueMap())) == nil)
+    }
+
+    /// What a challenge of WAMP-CRA says beside its nonce.
+    private func shown(_ extra: ValueMap) throws -> [String: String] {
+        let text = try #require(extra["challenge"]?.string)
+        var shown = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]).mapValues { "\($0)" }
+        shown["nonce"] = nil
+        shown["salt"] = extra["salt"]?.string.map { "\($0.count)" }
+        shown["iterations"] = extra["iterations"]?.int.map { "\($0)" }
+        return shown
+    }
+
+    @Test(arguments: [false, true])
+    func `who is on the list and who is not are challenged alike`(_ isSalted: Bool) async throws {
+        var users = WAMPUsers()
+        let salted = try ChallengeResponse.saltedSecret("hush", salt: "pepper", iterations: 2000)
+        let secret = isSalted ? CRASecret(salted: salted, salt: "pepper", iterations: 2000) : CRASecret("hush")
+        users.add("bob", .cra(secret), role: "backend")
+        let challenges = try await [
+            challenge(users, ["authid": "bob", "authmethods": ["ticket", "wampcra"]]),
+            challenge(users, ["authid": "dan", "authmethods": ["ticket", "wampcra"]]),
+        ]
+        #expect(challenges.map(\.method) == ["wampcra", "wampcra"])
+        var (known, unknown) = (try shown(challenges[0].extra), try shown(challenges[1].extra))
+        #expect(known.removeValue(forKey: "authid") == "bob" && unknown.removeValue(forKey: "authid") == "dan")
+        #expect(known == unknown && known["authrole"] == "backend")
+        // Nor by asking twice.
+        let again = try await challenge(users, ["authid": "dan", "authmethods": ["wampcra"]])
+        #expect(again.extra["salt"] == challenges[1].extra["salt"])
+        let answer = try ChallengeResponse.answer(challenges[1].extra, secret: "hush")
+        #expect(name(try await challenges[1].answer(answer, ValueMap())) == nil)
+    }
+
+    @Test func `only methods that a user has are asked for`() async throws {
+        var users = WAMPUsers()
+        users.add("ann", .ticket("sesame"))
+        for name in ["ann", "dan"] {
+            let challenge = try await challenge(users, ["authid": .text(name), "authmethods": ["wampcra", "ticket"]])
+            #expect(challenge.method == "ticket" && challenge.extra.isEmpty)
+        }
+    }
+
+    @Test func `a key that is nobody's is challenged like another`() async throws {
+        let key = CryptosignKey()
+        var users = WAMPUsers()
+        users.add("eve", .cryptosign(publicKey: CryptosignKey().publicKey))
+        for name in ["eve", "dan"] {
+            let details: ValueMap = [
+                "authid": .text(name), "authmethods": ["cryptosign"], "authextra": ["pubkey": .text(key.publicKey)],
+            ]
+            let challenge = try await challenge(users, details)
+            #expect(self.name(try await challenge.answer(try key.answer(challenge.extra), ValueMap())) == nil)
+        }
+    }
+}
