@@ -240,7 +240,7 @@ let package = Package(
             dependencies: [
                 "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub",
                 "HoldfastWAMP", "HoldfastRouter", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "WAMPCore",
-                "WAMPSigning", "WebSocketCore", nioCore, nioPosix, nioLocks,
+                "WAMPSigning", "WebSocketCore", nioCore, nioPosix, nioLocks, logging,
             ],
             path: "Interop/Peer", swiftSettings: strict),
         // What `make bench-quick` counts the instructions of.

@@ -7,6 +7,8 @@ struct WAMPCommands {
                HoldfastPeer wamp history URL REALM
                HoldfastPeer wamp auth BASE-URL REALM
                HoldfastPeer wamp storm URL REALM
+               HoldfastPeer wamp router PORT
+               HoldfastPeer wamp calls|events URL REALM SECONDS COUNT    (see Benchmarks/wamp)
 
         """
 
@@ -25,6 +27,15 @@ struct WAMPCommands {
             return try await WAMPSuite(url: words[1], realm: words[2], serialization: .messagePack, router: .crossbar).runHistory() ? 0 : 1
         case ("auth", 3): return await WAMPAuthSuite(base: words[1], realm: words[2]).run() ? 0 : 1
         case ("storm", 3): return try await WAMPStorm(url: words[1], realm: words[2]).run() ? 0 : 1
+        case ("router", 2):
+            guard let port = Int(words[1]) else { return nil }
+            try await BareRouter.run(port: port)
+            return 0
+        case ("calls", 5), ("events", 5):
+            guard let seconds = Double(words[3]), let count = Int(words[4]), count > 0 else { return nil }
+            let bench = WAMPBench(url: words[1], realm: words[2], duration: .seconds(seconds))
+            if words[0] == "calls" { try await bench.calls(inFlight: count) } else { try await bench.events(subscribers: count) }
+            return 0
         default: return nil
         }
     }

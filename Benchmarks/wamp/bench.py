@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Each router with each client, in turns; prints a table and writes all to reports/bench-wamp.json.
+
+    bench.py HOLDFAST REPORTS      called by run.sh
+
+Messages are MessagePack everywhere. Ends with 1 if a goal is missed, or a run failed.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+SECONDS = os.environ.get("SECONDS_EACH", "3")
+PATIENCE = 120
+HERE = pathlib.Path(__file__).parent
+INTEROP = HERE.parents[1] / "Interop" / "wamp"
+TICKS = os.sysconf("SC_CLK_TCK")
+ROUTERS, CLIENTS = ("holdfast", "crossbar"), ("holdfast", "autobahn")
+# Work: what the client is told, and what one of it is called.
+WORKS = {
+    "calls, 64 at once": (["calls", "64"], "call"),
+    "events, 1 to 1": (["events", "1"], "event"),
+    "events, 1 to 100": (["events", "100"], "event"),
+}
+# What is compared: of the routers with our client, of the clients at our router.
+PAIRS = {"router": (("holdfast", "holdfast"), ("crossbar", "holdfast")), "client": (("holdfast", "holdfast"), ("holdfast", "autobahn"))}
+# Which of the pairs, in which work, and how many times better we want to be.
+GOALS = (("router", "events, 1 to 100", 20), ("client", "calls, 64 at once", 10))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def processor_time(group: int) -> float:
+    """Seconds of all processes of a group so far, the ended ones left out."""
+    ticks = 0
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rsplit(")", 1)[1].split()
+            if int(fields[2]) == group:
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / TICKS
+
+
+class Router:
+    """A router in a folder of its own, the leader of its own process group."""
+
+    def __init__(self, name: str, holdfast: str) -> None:
+        self.name, self.folder, port = name, pathlib.Path(tempfile.mkdtemp(prefix=f"bench-wamp-{name}-")), free_port()
+        self.url = f"ws://127.0.0.1:{port}/{'ws' if name == 'holdfast' else 'msgpack'}"
+        if name == "holdfast":
+            with open(self.folder / "log", "w") as log:
+                command = [holdfast, "wamp", "router", str(port)]
+                self.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+            self.group = self.process.pid
+        else:
+            subprocess.run([sys.executable, INTEROP / "crossbar_config.py", self.folder, str(port)], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([INTEROP / "crossbar.sh", "start", self.folder], check=True)
+            self.group = int((self.folder / "pid").read_text())
+        self.wait(port)
+
+    def wait(self, port: int) -> None:
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return
+            time.sleep(0.05)
+        self.stop()
+        raise SystemExit(f"error: {self.name} does not listen")
+
+    def stop(self) -> None:
+        if self.name == "holdfast":
+            self.process.terminate()
+            self.process.wait(timeout=20)
+        else:
+            subprocess.run([INTEROP / "crossbar.sh", "kill", self.folder], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def drive(holdfast: str, client: str, router: Router, work: list[str]) -> dict:
+    program = [holdfast, "wamp"] if client == "holdfast" else [sys.executable, str(HERE / "client.py")]
+    command = [*program, work[0], router.url, "realm1", SECONDS, work[1]]
+    marks, figures = {}, None
+    with tempfile.TemporaryFile("w+") as errors:
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
+        guard = threading.Timer(PATIENCE, run.kill)
+        guard.start()
+        for line in run.stdout:
+            if line in ("start\n", "end\n"):
+                marks[line.strip()] = {"router": processor_time(router.group), "client": processor_time(run.pid)}
+            else:
+                figures = json.loads(line)
+        run.wait()
+        guard.cancel()
+        errors.seek(0)
+        if run.returncode != 0 or figures is None or len(marks) != 2:
+            return {"failed": f"status {run.returncode}: {errors.read().strip()[-300:]}"}
+    spent = {side: marks["end"][side] - marks["start"][side] for side in marks["end"]}
+    costs = {f"{side}_us": round(1e6 * seconds / figures["count"], 3) for side, seconds in spent.items()}
+    return {"per_second": round(figures["count"] / figures["seconds"], 1)} | costs | {key: round(figures[key], 3) for key in ("p50_ms", "p99_ms")}
+
+
+def measure(holdfast: str) -> dict:
+    """All runs, by work, router and client."""
+    runs: dict = {work: {f"{router}/{client}": [] for router in ROUTERS for client in CLIENTS} for work in WORKS}
+    for number in range(ROUNDS):
+        for name in ROUTERS if number % 2 == 0 else reversed(ROUTERS):
+            router = Router(name, holdfast)
+            try:
+                for work, (order, _) in WORKS.items():
+                    for client in CLIENTS:
+                        runs[work][f"{name}/{client}"].append(drive(holdfast, client, router, order))
+                        print(f"round {number + 1}: {work}: {name}/{client}: {runs[work][f'{name}/{client}'][-1]}", file=sys.stderr, flush=True)
+            finally:
+                router.stop()
+    return runs
+
+
+def median(runs: list[dict], figure: str) -> float | None:
+    values = [run[figure] for run in runs if figure in run]
+    return statistics.median(values) if values else None
+
+
+def ratio(runs: dict, work: str, pair: str) -> float | None:
+    """How many times as much in the same processor time, the median of the rounds' ratios: both sides and the clients share the cores."""
+    ours, theirs = ("/".join(side) for side in PAIRS[pair])
+    figure = f"{pair}_us"
+    both = zip(runs[work][ours], runs[work][theirs])
+    ratios = [other[figure] / one[figure] for one, other in both if one.get(figure) and other.get(figure)]
+    return round(statistics.median(ratios), 2) if ratios else None
+
+
+def show(runs: dict) -> dict:
+    table = {}
+    columns = [f"{router}/{client}" for router in ROUTERS for client in CLIENTS]
+    print(f"{'router/client':52}", *(f"{column:>18}" for column in columns), f"{'times theirs':>13}")
+    for work, (_, unit) in WORKS.items():
+        rows = {
+            f"{work}, per second": "per_second",
+            f"{work}, router's processor per {unit}, µs": "router_us",
+            f"{work}, client's processor per {unit}, µs": "client_us",
+            f"{work}, one after the other, p50, ms": "p50_ms",
+            f"{work}, one after the other, p99, ms": "p99_ms",
+        }
+        for row, figure in rows.items():
+            table[row] = {column: median(runs[work][column], figure) for column in columns}
+            cells = ["failed" if value is None else f"{value:,.6g}" for value in table[row].values()]
+            times = next((ratio(runs, work, pair) for pair in PAIRS if figure == f"{pair}_us"), "")
+            table[row]["times"] = times or None
+            print(f"{row:52}", *(f"{cell:>18}" for cell in cells), f"{times!s:>13}")
+    print("times theirs: what our router does in the processor time of Crossbar, both with our client;")
+    print("              what our client does in that of autobahn-python, both at our router")
+    return table
+
+
+def main() -> int:
+    holdfast, reports = sys.argv[1:]
+    before = os.getloadavg()[0]
+    runs = measure(holdfast)
+    table = show(runs)
+    reached = {(pair, work): ratio(runs, work, pair) for pair, work, _ in GOALS}
+    missed = [f"{pair}: {work}: {reached[pair, work]} times, wanted {times}" for pair, work, times in GOALS if (reached[pair, work] or 0) < times]
+    failed = sum("failed" in run for work in runs.values() for some in work.values() for run in some)
+    pathlib.Path(reports).mkdir(exist_ok=True)
+    report = {"cores": os.cpu_count(), "load_before": before, "rounds": ROUNDS, "seconds": float(SECONDS), "table": table, "missed": missed, "runs": runs}
+    (pathlib.Path(reports) / "bench-wamp.json").write_text(json.dumps(report, indent=2) + "\n")
+    for words in missed:
+        print(f"goal missed: {words}")
+    print(f"load before: {before:.1f}; failed runs: {failed}; goals missed: {len(missed)}; all runs: {reports}/bench-wamp.json")
+    return 1 if failed or missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
