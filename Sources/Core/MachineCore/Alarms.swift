@@ -1,5 +1,5 @@
 /// Alarms by their moment, those of the same moment in the order in which they were set: a binary heap that knows each one's place.
-package struct Alarms<Alarm: Hashable & Sendable>: Sendable {
+public struct Alarms<Alarm: Hashable & Sendable>: Sendable {
     @usableFromInline struct Node: Sendable {
         @usableFromInline var at: Moment
         @usableFromInline var turn: UInt64
@@ -14,16 +14,16 @@ package struct Alarms<Alarm: Hashable & Sendable>: Sendable {
     @usableFromInline var turns: UInt64 = 0
 
     /// No alarm is set.
-    @inlinable package init() {}
+    @inlinable public init() {}
 
     /// When the first one rings; nil if none is set.
-    @inlinable package var next: Moment? { heap.first?.at }
+    @inlinable public var next: Moment? { heap.first?.at }
 
     /// Whether this alarm is set.
-    @inlinable package func isSet(_ alarm: Alarm) -> Bool { places[alarm] != nil }
+    @inlinable public func isSet(_ alarm: Alarm) -> Bool { places[alarm] != nil }
 
     /// Sets an alarm, in place of the same one that was set before.
-    @inlinable package mutating func set(_ alarm: Alarm, at moment: Moment) {
+    @inlinable public mutating func set(_ alarm: Alarm, at moment: Moment) {
         cancel(alarm)
         turns += 1
         heap.append(Node(at: moment, turn: turns, alarm: alarm))
@@ -32,7 +32,7 @@ package struct Alarms<Alarm: Hashable & Sendable>: Sendable {
     }
 
     /// Takes an alarm back, if it is set.
-    @inlinable package mutating func cancel(_ alarm: Alarm) {
+    @inlinable public mutating func cancel(_ alarm: Alarm) {
         guard let place = places.removeValue(forKey: alarm) else { return }
         let last = heap.removeLast()
         guard place < heap.count else { return }
@@ -43,7 +43,7 @@ package struct Alarms<Alarm: Hashable & Sendable>: Sendable {
     }
 
     /// The next alarm that is due; it is no longer set.
-    @inlinable package mutating func due(at now: Moment) -> Alarm? {
+    @inlinable public mutating func due(at now: Moment) -> Alarm? {
         guard let first = heap.first, first.at <= now else { return nil }
         cancel(first.alarm)
         return first.alarm
