@@ -14,6 +14,7 @@ from peer import join
 class Partner:
     def __init__(self, session):
         self.session = session
+        self.beginnings = 0
         self.interruptions = 0
         self.heard_events = {}
         self.news = asyncio.Condition()
@@ -44,11 +45,18 @@ class Partner:
 
     async def slow(self):
         try:
+            self.beginnings += 1
+            await self.tell()
             await asyncio.sleep(30)
         except asyncio.CancelledError:
             self.interruptions += 1
             await self.tell()
             raise
+
+    async def begun(self, count):
+        """How often `slow` has begun, once that is so often."""
+        await self.until(lambda: self.beginnings >= count)
+        return self.beginnings
 
     async def interrupted(self, count):
         await self.until(lambda: self.interruptions >= count)
@@ -110,7 +118,7 @@ class Partner:
         return result
 
     async def offer(self):
-        plain = ["add2", "echo", "fail", "slow", "interrupted", "me", "relay", "publish", "listen", "heard"]
+        plain = ["add2", "echo", "fail", "slow", "begun", "interrupted", "me", "relay", "publish", "listen", "heard"]
         for name in plain:
             await self.session.register(getattr(self, name), f"com.partner.{name}")
         await self.session.register(self.count, "com.partner.count", options=RegisterOptions(details=True))

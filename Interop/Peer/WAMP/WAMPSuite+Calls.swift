@@ -89,11 +89,19 @@ extension WAMPSuite {
         try Suite.expect(parts, [1, 2, 3, 4, 5])
     }
 
+    /// A call that the partner is busy with.
+    static func slow<Result: Sendable>(
+        _ world: WAMPWorld, _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Task<Result, any Error> {
+        let before = try await world.ask("begun", 0).int ?? 0
+        let call = Task { try await body() }
+        _ = try await world.ask("begun", .integer(Int64(before + 1)))
+        return call
+    }
+
     @Sendable private static func cancelled(_ world: WAMPWorld) async throws {
         let before = try await world.ask("interrupted", 0).int ?? 0
-        let call = Task { try await world.one.call("com.partner.slow") }
-        // The router takes messages of a session in their order: the call is there before this one's answer is.
-        _ = try await world.one.call(PartnerAPI.add, 1, 1)
+        let call = try await slow(world) { try await world.one.call("com.partner.slow") }
         call.cancel()
         try await Suite.refusal(.cancelled) { _ = try await call.value }
         try Suite.expect(try await world.ask("interrupted", .integer(Int64(before + 1))), .integer(Int64(before + 1)))
@@ -112,8 +120,7 @@ extension WAMPSuite {
     }
 
     @Sendable private static func skipped(_ world: WAMPWorld) async throws {
-        let call = Task { try await world.one.call("com.partner.slow", options: CallOptions(cancelMode: .skip)) }
-        _ = try await world.one.call(PartnerAPI.add, 1, 1)
+        let call = try await slow(world) { try await world.one.call("com.partner.slow", options: CallOptions(cancelMode: .skip)) }
         call.cancel()
         try await Suite.refusal(.cancelled) { _ = try await call.value }
         try Suite.expect(try await world.one.call(PartnerAPI.add, 1, 1), 2)

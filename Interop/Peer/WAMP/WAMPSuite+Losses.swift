@@ -68,8 +68,7 @@ extension WAMPSuite {
     @Sendable private static func lost(_ world: WAMPWorld) async throws {
         let events = try await world.one.subscribe("com.outlives")
         let standing = try await world.one.register(Procedure<Int, Int>("com.ours.outlives")) { number, _ in number + 1 }
-        let call = Task { try await world.one.call("com.partner.slow") }
-        _ = try await world.one.call(PartnerAPI.add, 1, 1)
+        let call = try await slow(world) { try await world.one.call("com.partner.slow") }
         world.link.cut()
         try await Suite.refusal(.connectionLost) { _ = try await call.value }
         for try await item in events.withGaps {
