@@ -77,7 +77,7 @@ struct ChallengeResponseTests {
         let challenge = CRAChallenge(session: 7, authID: "joe \"x\"", authRole: "user", secret: CRASecret("right"), time: "now")
         let text = try #require(challenge.extra["challenge"]?.string)
         let bytes = Array(text.utf8)
-        let value = try Value(json: bytes.span.bytes)
+        let value = try bytes.withUnsafeBytes { try Value(json: $0.bytes) }
         #expect(value["authid"] == "joe \"x\"")
         #expect(value["authrole"] == "user")
         #expect(value["authmethod"] == "wampcra")
