@@ -9,7 +9,7 @@ expect "wamp: a keyword without a value" 64 "keyword" wamp call $any realm1 com.
 expect "wamp: a keyword that stands twice" 64 "stands twice" wamp call $any realm1 com.app --keyword a=1 --keyword a=2
 expect "wamp: a method without a name" 64 "goes with --user" wamp call $any realm1 com.app --auth ticket
 expect "wamp: a method without a secret" 64 "there is no secret" wamp call $any realm1 com.app --auth ticket --user ann
-expect "wamp: a method that is none" 64 "anonymous, ticket, cra" wamp call $any realm1 com.app --auth magic --user ann
+expect "wamp: a method that is none" 64 "Please provide one of 'anonymous'" wamp call $any realm1 com.app --auth magic --user ann
 expect "wamp register without an answer" 64 "say how to answer" wamp register $any realm1 com.app
 expect "wamp register with two answers" 64 "exclude each other" wamp register $any realm1 com.app --echo --reply 1
 expect "wamp register: parts of no command" 64 "goes with --exec" wamp register $any realm1 com.app --echo --progress
