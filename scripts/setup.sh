@@ -33,6 +33,17 @@ with_lock() {
     (flock 9; "$@") 9> "$ROOT/.cache/$name.lock"
 }
 
+# Runs a command until it succeeds, four times at most: a mirror or an index may be away for a moment.
+patiently() {
+    local wait
+    for wait in 5 20 60; do
+        if "$@"; then return; fi
+        say "failed, once more in $wait s: $1 ${2:-}"
+        sleep "$wait"
+    done
+    "$@"
+}
+
 missing_apt() {
     local package
     for package in "$@"; do
@@ -51,9 +62,9 @@ install_apt() {
     mapfile -t missing < <(missing_apt "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
     say "apt: installing ${missing[*]}"
-    as_root apt-get update -qq
+    patiently as_root apt-get update -qq
     # RUNLEVEL=1 keeps nginx's package from starting a server of its own in a container.
-    as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -qq -y --no-install-recommends \
+    patiently as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -qq -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 "${missing[@]}" > /dev/null
 }
 
@@ -71,7 +82,7 @@ install_python() {
     python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
     say "python: a virtual environment in .venv with $(tr '\n' ' ' < "$ROOT/scripts/requirements.txt")"
     python3 -m venv --clear "$ROOT/.venv"
-    "$PYTHON" -m pip install -q --disable-pip-version-check -r "$ROOT/scripts/requirements.txt"
+    patiently "$PYTHON" -m pip install -q --disable-pip-version-check -r "$ROOT/scripts/requirements.txt"
     cp "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed"
 }
 
@@ -99,10 +110,13 @@ install_wstest() {
     need_apt debian-archive-keyring gcc libc6-dev
     need_python
     say "wstest: the Autobahn test suite in .cache/wstest"
-    rm -rf "$ROOT/.cache/wstest"
-    PYTHON3=$PYTHON "$ROOT/Conformance/install_wstest.sh" "$ROOT/.cache/wstest" > "$ROOT/.cache/wstest.log" 2>&1 \
-        || die "wstest could not be installed, see .cache/wstest.log"
+    patiently install_wstest_anew || { cat "$ROOT/.cache/wstest.log" >&2; die "wstest could not be installed"; }
     touch "$ROOT/.cache/wstest/complete"
+}
+
+install_wstest_anew() {
+    rm -rf "$ROOT/.cache/wstest"
+    PYTHON3=$PYTHON "$ROOT/Conformance/install_wstest.sh" "$ROOT/.cache/wstest" > "$ROOT/.cache/wstest.log" 2>&1
 }
 
 # need_crossbar: Crossbar, autobahn-python and xconn in .cache/crossbar, installed on the first use (about 3 minutes, 390 MB).
@@ -118,7 +132,7 @@ install_crossbar() {
     python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
     say "crossbar: a virtual environment in .cache/crossbar"
     python3 -m venv --clear "$CROSSBAR_VENV"
-    "$CROSSBAR_VENV/bin/python" -m pip install -q --disable-pip-version-check --no-deps -r "$ROOT/Interop/wamp/requirements.txt"
+    patiently "$CROSSBAR_VENV/bin/python" -m pip install -q --disable-pip-version-check --no-deps -r "$ROOT/Interop/wamp/requirements.txt"
     cp "$ROOT/Interop/wamp/requirements.txt" "$CROSSBAR_VENV/requirements.installed"
 }
 
