@@ -3,6 +3,8 @@
 SHELL := /bin/bash
 BIN := .build/debug
 FUZZ_SECONDS ?= 60
+# What `swift build` is told beside; .ci/run asks for whole modules, for it never builds the same thing twice.
+BUILD_FLAGS ?=
 # need PACKAGE…: installs Debian packages that are missing. A Mac has in its SDK what the build needs.
 ifeq ($(shell uname -s),Darwin)
 NEED := true
@@ -31,7 +33,7 @@ lint: build ## Format, purity of Core, documentation, dependencies, snippets, AP
 
 build: ## Everything in debug, tests and snippets included
 	@$(NEED)
-	@$(TALLY) stage build swift build --build-tests
+	@$(TALLY) stage build swift build --build-tests $(BUILD_FLAGS)
 
 unit: build ## Unit tests, with the fuzz corpus replayed
 	@$(TALLY) suite unit swift test --skip-build --disable-xctest --no-parallel
