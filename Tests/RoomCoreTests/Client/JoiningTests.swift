@@ -2,182 +2,12 @@ import MachineCore
 import RoomCore
 import Testing
 
+/// What a room is told when it is joined, and how it is left.
 @Suite struct ClientJoiningTests {
     private let abc = ClientBench.abc
     private let epoch = ClientBench.epoch
     private let other = RoomName("other")!
-    private var stored: StoredRoom { StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 4, next: 3, read: 7) }
-
-    private func join(_ cursor: LogPosition, limit: Int64 = JoinWish().limit, next: Int64 = 3) -> ClientFrame.Join {
-        ClientFrame.Join(room: abc, cursor: cursor, limit: limit, wantsPresence: true, next: next)
-    }
-    private func hello(_ joins: ClientFrame.Join...) -> ClientFrame {
-        .hello(ClientFrame.Hello(versions: [1], device: ClientBench.device, token: "t", joins: joins))
-    }
-    private func joined(_ frames: [ClientFrame]) -> [RoomName] {
-        frames.flatMap { frame -> [RoomName] in
-            switch frame {
-            case .join(let join): [join.room]
-            case .hello(let hello): hello.joins.map(\.room)
-            default: []
-            }
-        }
-    }
-
-    // MARK: Hello
-
-    @Test func `the first frame is hello, and resumes the rooms that are read`() {
-        var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()), .join(other, JoinWish()))
-        #expect(bench.look().suffix(2) == [.news(.phase(other, .loading)), .load(other)])
-        bench.load(stored)
-        bench.open()
-        #expect(bench.sent() == [hello(join(stored.cursor))])
-        bench.welcome()
-        #expect(bench.sent() == [])
-        bench.load(StoredRoom(), other)
-        #expect(joined(bench.sent()) == [other])
-    }
-
-    @Test(arguments: [
-        (JoinWish.Start.now, LogPosition(epoch: 0, seq: -1)), (.last(20), LogPosition(epoch: 0, seq: -20)), (.beginning, .nowhere),
-    ])
-    func `a room of which nothing is stored begins where the app wants`(start: JoinWish.Start, cursor: LogPosition) {
-        var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish(start: start)))
-        bench.load()
-        bench.open()
-        #expect(bench.sent() == [hello(join(cursor, limit: 0, next: 1))])
-    }
-
-    @Test func `more rooms than a hello may hold are joined after the welcome`() {
-        var policy = RoomsPolicy()
-        policy.joinsInHello = 1
-        var bench = ClientBench(policy: policy)
-        for room in [abc, other] {
-            bench.handle(.join(room, JoinWish()))
-            bench.load(stored, room)
-        }
-        bench.open()
-        #expect(joined(bench.sent()) == [abc])
-        bench.welcome()
-        #expect(joined(bench.sent()) == [other])
-    }
-
-    @Test func `without a welcome the connection ends after 15 seconds`() {
-        var bench = ClientBench()
-        bench.open()
-        bench.pass(.milliseconds(14_999))
-        _ = bench.look()
-        bench.pass(.milliseconds(1))
-        #expect(bench.look() == [.reconnect(after: 0)])
-    }
-
-    @Test func `a hub of another version is left for good`() {
-        var bench = ClientBench()
-        bench.open()
-        _ = bench.look()
-        bench.welcome { $0.version = 2 }
-        guard case .stop(let refusal) = bench.look().first else {
-            Issue.record("not stopped")
-            return
-        }
-        #expect(refusal.code == .version)
-    }
-
-    @Test(arguments: [
-        (Refusal(.version, versions: [9], ""), RoomsEffect.stop(Refusal(.version, versions: [9], ""))),
-        (Refusal(.token, ""), .stop(Refusal(.token, ""))), (Refusal(.device, ""), .stop(Refusal(.device, ""))),
-        (Refusal(.expired, retry: .reconnect, ""), .reconnect(after: 0)),
-        (Refusal(.count, retry: .after(1500), ""), .reconnect(after: 1500)),
-        (Refusal(.count, ""), .stop(Refusal(.count, ""))),
-    ])
-    func `who is refused at the door stops, or comes again as the hub says`(refusal: Refusal, effect: RoomsEffect) {
-        var bench = ClientBench()
-        bench.open()
-        _ = bench.look()
-        bench.receive(.refusal(refusal))
-        #expect(bench.look() == [effect])
-        bench.welcome()
-        #expect(bench.look() == [])
-    }
-
-    @Test func `a fresh token is shown on the connection, after the welcome, and rooms that were refused are tried again`() {
-        var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
-        bench.load(stored)
-        bench.open()
-        bench.handle(.token("new"))
-        _ = bench.look()
-        bench.welcome()
-        #expect(bench.sent() == [.auth(token: "new")])
-        bench.receive(.refusal(Refusal(.rights, room: abc, "no")))
-        #expect(bench.news() == [.phase(abc, .refused(Refusal(.rights, room: abc, "no")))])
-        bench.receive(.renewed(expires: 77))
-        let effects = bench.look()
-        #expect(effects.first == .news(.welcomed(ClientBench.ann, connection: "c1", limits: RoomsLimits(), expires: 77)))
-        #expect(effects.last == .send(.join(join(stored.cursor))))
-    }
-
-    @Test func `a hub that stops is left once what is on its way is acked, until it may be asked again`() {
-        var bench = ClientBench.live()
-        bench.receive(.goaway(.init(after: 5000, drain: 10_000)))
-        #expect(bench.look() == [.news(.phase(abc, .waiting)), .reconnect(after: 5000)])
-        bench = ClientBench.live()
-        bench.submit(1)
-        bench.write()
-        bench.receive(.goaway(.init(after: 5000, drain: 10_000)))
-        bench.submit(2)
-        bench.write()
-        _ = bench.look()
-        bench.pass(.seconds(2))
-        bench.receive(.ack(1, seq: 11, id: 1))
-        #expect(bench.look().last == .reconnect(after: 3000))
-        #expect(bench.sent() == [])
-    }
-
-    @Test func `a hub that stops and acks nothing is left before its time is over`() {
-        var bench = ClientBench.live()
-        bench.submit(1)
-        bench.write()
-        bench.receive(.goaway(.init(after: 20_000, drain: 8000)))
-        _ = bench.look()
-        bench.pass(.seconds(6))
-        #expect(bench.look().last == .reconnect(after: 14_000))
-    }
-
-    // MARK: One by one
-
-    @Test func `after five resumes in a row that fail each room is joined alone, and a bad one keeps no other out`() {
-        var bench = ClientBench()
-        for room in [abc, other] {
-            bench.handle(.join(room, JoinWish()))
-            bench.load(stored, room)
-        }
-        for _ in 0..<5 {
-            bench.open()
-            bench.welcome()
-            bench.receive(.state(after: 10, room: other))
-            bench.handle(.lost)
-            #expect(joined(bench.sent()) == [abc, other])
-        }
-        bench.open()
-        #expect(joined(bench.sent()) == [])
-        bench.welcome()
-        #expect(joined(bench.sent()) == [abc])
-        bench.handle(.lost)
-        bench.open()
-        bench.welcome()
-        #expect(joined(bench.sent()) == [other])
-        bench.receive(.state(after: 10, room: other))
-        _ = bench.look()
-        bench.pass(.seconds(10))
-        #expect(joined(bench.sent()) == [abc])
-        bench.receive(.state(after: 10))
-        bench.handle(.lost)
-        bench.open()
-        #expect(joined(bench.sent()) == [abc, other], "all is well again")
-    }
+    private let stored = ClientBench.stored
 
     // MARK: States
 
@@ -210,7 +40,7 @@ import Testing
         bench.receive(.state(after: 10, [.of(11)], head: 12, more: true, high: 2))
         #expect(bench.look().contains(.news(.phase(abc, .catchingUp(head: 12)))))
         bench.handle(.committed(1))
-        #expect(bench.sent() == [.join(join(LogPosition(epoch: epoch, seq: 11)))])
+        #expect(bench.sent() == [.join(.abc(LogPosition(epoch: epoch, seq: 11)))])
         bench.receive(.state(after: 11, [.of(12)], high: 2))
         bench.handle(.committed(2))
         #expect(bench.news().last == .phase(abc, .live(head: 12, rights: .member)))
@@ -356,7 +186,7 @@ import Testing
         bench.pass(.milliseconds(14_999))
         #expect(bench.sent() == [])
         bench.pass(.milliseconds(1))
-        #expect(bench.sent() == [.join(join(stored.cursor))])
+        #expect(bench.sent() == [.join(.abc(stored.cursor))])
     }
 
     @Test func `a join that is refused for now is asked again then, and for good not before the app or another connection wants it`() {
@@ -370,81 +200,16 @@ import Testing
         bench.pass(.milliseconds(1999))
         #expect(bench.sent() == [])
         bench.pass(.milliseconds(1))
-        #expect(bench.sent() == [.join(join(stored.cursor))])
+        #expect(bench.sent() == [.join(.abc(stored.cursor))])
         bench.receive(.refusal(Refusal(.rights, room: abc, "")))
         bench.pass(.seconds(100))
         #expect(bench.sent() == [])
         bench.handle(.join(abc, JoinWish()))
-        #expect(bench.sent() == [.join(join(stored.cursor))])
+        #expect(bench.sent() == [.join(.abc(stored.cursor))])
         bench.receive(.refusal(Refusal(.rights, room: abc, "")))
         bench.handle(.lost)
         bench.open()
-        #expect(bench.sent() == [hello(join(stored.cursor))])
-    }
-
-    // MARK: Entries
-
-    @Test func `entries that the room has are dropped, and the next ones taken`() {
-        var bench = ClientBench.live()
-        bench.receive(.entries(.of(9), .of(10), .of(11), .of(11), .of(12)))
-        #expect(bench.commits.map(\.changes) == [[.append(abc, epoch: epoch, [.of(11), .of(12)])]])
-    }
-
-    @Test func `after a gap nothing more is taken, and the room is joined again once what was taken is on disk`() {
-        var bench = ClientBench.live(stored: stored)
-        bench.receive(.entries(.of(11), .of(13)), .entries(.of(12)))
-        #expect(bench.commits.map(\.changes) == [[.append(abc, epoch: epoch, [.of(11)])]])
-        #expect(!bench.effects.contains(.send(.join(join(LogPosition(epoch: epoch, seq: 11))))))
-        bench.write()
-        #expect(bench.sent() == [.join(join(LogPosition(epoch: epoch, seq: 11)))])
-    }
-
-    @Test func `entries of another epoch are not taken`() {
-        var bench = ClientBench.live(stored: stored)
-        bench.receive(.entries(.of(11), epoch: 0xE2))
-        #expect(bench.look() == [.send(.join(join(stored.cursor)))])
-    }
-
-    @Test func `a room that lags is joined again once what it has is on disk`() {
-        var bench = ClientBench.live(stored: stored)
-        bench.receive(.entries(.of(11)), .lag(abc, head: 40))
-        #expect(bench.effects.last == .news(.phase(abc, .catchingUp(head: 40))))
-        bench.write()
-        #expect(bench.sent() == [.join(join(LogPosition(epoch: epoch, seq: 11)))])
-    }
-
-    @Test func `a store that is too slow takes no more than it may; the hub is asked again for the others`() {
-        var policy = RoomsPolicy()
-        policy.unwrittenEntries = 2
-        var bench = ClientBench.live(policy: policy, stored: stored)
-        bench.receive(.entries(.of(11)), .entries(.of(12)), .entries(.of(13)), .entries(.of(14)))
-        #expect(bench.commits.count == 2)
-        bench.write()
-        #expect(bench.sent() == [.join(join(LogPosition(epoch: epoch, seq: 12)))])
-    }
-
-    @Test(arguments: [
-        HubFrame.state(after: 11, [.of(12)]), .state(after: 10, [.of(11), .of(13)]), .state(after: 10, [.of(11)], epoch: 0xE2),
-        .state(after: 4, [.of(5)], snapshot: true), .state(after: 10, more: true), .state(after: 10, epoch: 0),
-        .state(after: 10, [.of(11)], head: 10), .state(after: -5), .state(after: 10, high: -1),
-    ])
-    func `a state that does not match the join is not taken; after five in a minute the hub is left for a while`(state: HubFrame) {
-        var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
-        bench.load(stored)
-        bench.open()
-        bench.welcome()
-        for _ in 0..<4 {
-            _ = bench.look()
-            bench.receive(state)
-            #expect(bench.look() == [.send(.join(join(stored.cursor)))])
-        }
-        bench.receive(state)
-        guard case .reconnect(let after) = bench.look().last else {
-            Issue.record("the hub was not left")
-            return
-        }
-        #expect((500...1500).contains(after))
+        #expect(bench.sent() == [hello(.abc(stored.cursor))])
     }
 
     // MARK: Leaving
@@ -467,5 +232,17 @@ import Testing
         bench.handle(.committed(bench.machine.lastCommit))
         bench.handle(.join(abc, JoinWish()))
         #expect(bench.look().last == .load(abc))
+    }
+}
+
+extension ClientBench {
+    /// A room of which seven entries are stored, and two numbers given out.
+    static let stored = StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 4, next: 3, read: 7)
+}
+
+extension ClientFrame.Join {
+    /// The room of most tests, from there on.
+    static func abc(_ cursor: LogPosition, limit: Int64 = JoinWish().limit, next: Int64 = 3) -> ClientFrame.Join {
+        ClientFrame.Join(room: ClientBench.abc, cursor: cursor, limit: limit, wantsPresence: true, next: next)
     }
 }

@@ -1,0 +1,177 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// The first frame of a connection, and what comes of its answer.
+@Suite struct ClientHelloTests {
+    private let abc = ClientBench.abc
+    private let epoch = ClientBench.epoch
+    private let other = RoomName("other")!
+    private let stored = ClientBench.stored
+
+    private func hello(_ joins: ClientFrame.Join...) -> ClientFrame {
+        .hello(ClientFrame.Hello(versions: [1], device: ClientBench.device, token: "t", joins: joins))
+    }
+    private func joined(_ frames: [ClientFrame]) -> [RoomName] {
+        frames.flatMap { frame -> [RoomName] in
+            switch frame {
+            case .join(let join): [join.room]
+            case .hello(let hello): hello.joins.map(\.room)
+            default: []
+            }
+        }
+    }
+
+    @Test func `the first frame is hello, and resumes the rooms that are read`() {
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish()), .join(other, JoinWish()))
+        #expect(bench.look().suffix(2) == [.news(.phase(other, .loading)), .load(other)])
+        bench.load(stored)
+        bench.open()
+        #expect(bench.sent() == [hello(.abc(stored.cursor))])
+        bench.welcome()
+        #expect(bench.sent() == [])
+        bench.load(StoredRoom(), other)
+        #expect(joined(bench.sent()) == [other])
+    }
+
+    @Test(arguments: [
+        (JoinWish.Start.now, LogPosition(epoch: 0, seq: -1)), (.last(20), LogPosition(epoch: 0, seq: -20)), (.beginning, .nowhere),
+    ])
+    func `a room of which nothing is stored begins where the app wants`(start: JoinWish.Start, cursor: LogPosition) {
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish(start: start)))
+        bench.load()
+        bench.open()
+        #expect(bench.sent() == [hello(.abc(cursor, limit: 0, next: 1))])
+    }
+
+    @Test func `more rooms than a hello may hold are joined after the welcome`() {
+        var policy = RoomsPolicy()
+        policy.joinsInHello = 1
+        var bench = ClientBench(policy: policy)
+        for room in [abc, other] {
+            bench.handle(.join(room, JoinWish()))
+            bench.load(stored, room)
+        }
+        bench.open()
+        #expect(joined(bench.sent()) == [abc])
+        bench.welcome()
+        #expect(joined(bench.sent()) == [other])
+    }
+
+    @Test func `without a welcome the connection ends after 15 seconds`() {
+        var bench = ClientBench()
+        bench.open()
+        bench.pass(.milliseconds(14_999))
+        _ = bench.look()
+        bench.pass(.milliseconds(1))
+        #expect(bench.look() == [.reconnect(after: 0)])
+    }
+
+    @Test func `a hub of another version is left for good`() {
+        var bench = ClientBench()
+        bench.open()
+        _ = bench.look()
+        bench.welcome { $0.version = 2 }
+        guard case .stop(let refusal) = bench.look().first else {
+            Issue.record("not stopped")
+            return
+        }
+        #expect(refusal.code == .version)
+    }
+
+    @Test(arguments: [
+        (Refusal(.version, versions: [9], ""), RoomsEffect.stop(Refusal(.version, versions: [9], ""))),
+        (Refusal(.token, ""), .stop(Refusal(.token, ""))), (Refusal(.device, ""), .stop(Refusal(.device, ""))),
+        (Refusal(.expired, retry: .reconnect, ""), .reconnect(after: 0)),
+        (Refusal(.count, retry: .after(1500), ""), .reconnect(after: 1500)),
+        (Refusal(.count, ""), .stop(Refusal(.count, ""))),
+    ])
+    func `who is refused at the door stops, or comes again as the hub says`(refusal: Refusal, effect: RoomsEffect) {
+        var bench = ClientBench()
+        bench.open()
+        _ = bench.look()
+        bench.receive(.refusal(refusal))
+        #expect(bench.look() == [effect])
+        bench.welcome()
+        #expect(bench.look() == [])
+    }
+
+    @Test func `a fresh token is shown on the connection, after the welcome, and rooms that were refused are tried again`() {
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish()))
+        bench.load(stored)
+        bench.open()
+        bench.handle(.token("new"))
+        _ = bench.look()
+        bench.welcome()
+        #expect(bench.sent() == [.auth(token: "new")])
+        bench.receive(.refusal(Refusal(.rights, room: abc, "no")))
+        #expect(bench.news() == [.phase(abc, .refused(Refusal(.rights, room: abc, "no")))])
+        bench.receive(.renewed(expires: 77))
+        let effects = bench.look()
+        #expect(effects.first == .news(.welcomed(ClientBench.ann, connection: "c1", limits: RoomsLimits(), expires: 77)))
+        #expect(effects.last == .send(.join(.abc(stored.cursor))))
+    }
+
+    @Test func `a hub that stops is left once what is on its way is acked, until it may be asked again`() {
+        var bench = ClientBench.live()
+        bench.receive(.goaway(.init(after: 5000, drain: 10_000)))
+        #expect(bench.look() == [.news(.phase(abc, .waiting)), .reconnect(after: 5000)])
+        bench = ClientBench.live()
+        bench.submit(1)
+        bench.write()
+        bench.receive(.goaway(.init(after: 5000, drain: 10_000)))
+        bench.submit(2)
+        bench.write()
+        _ = bench.look()
+        bench.pass(.seconds(2))
+        bench.receive(.ack(1, seq: 11, id: 1))
+        #expect(bench.look().last == .reconnect(after: 3000))
+        #expect(bench.sent() == [])
+    }
+
+    @Test func `a hub that stops and acks nothing is left before its time is over`() {
+        var bench = ClientBench.live()
+        bench.submit(1)
+        bench.write()
+        bench.receive(.goaway(.init(after: 20_000, drain: 8000)))
+        _ = bench.look()
+        bench.pass(.seconds(6))
+        #expect(bench.look().last == .reconnect(after: 14_000))
+    }
+
+    // MARK: One by one
+
+    @Test func `after five resumes in a row that fail each room is joined alone, and a bad one keeps no other out`() {
+        var bench = ClientBench()
+        for room in [abc, other] {
+            bench.handle(.join(room, JoinWish()))
+            bench.load(stored, room)
+        }
+        for _ in 0..<5 {
+            bench.open()
+            bench.welcome()
+            bench.receive(.state(after: 10, room: other))
+            bench.handle(.lost)
+            #expect(joined(bench.sent()) == [abc, other])
+        }
+        bench.open()
+        #expect(joined(bench.sent()) == [])
+        bench.welcome()
+        #expect(joined(bench.sent()) == [abc])
+        bench.handle(.lost)
+        bench.open()
+        bench.welcome()
+        #expect(joined(bench.sent()) == [other])
+        bench.receive(.state(after: 10, room: other))
+        _ = bench.look()
+        bench.pass(.seconds(10))
+        #expect(joined(bench.sent()) == [abc])
+        bench.receive(.state(after: 10))
+        bench.handle(.lost)
+        bench.open()
+        #expect(joined(bench.sent()) == [abc, other], "all is well again")
+    }
+}

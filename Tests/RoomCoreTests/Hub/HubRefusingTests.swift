@@ -1,0 +1,129 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// "Publishing": what is not taken, for good or for now.
+@Suite struct HubRefusingTests {
+    private var stage = HubStage()
+
+    // MARK: Refused for good
+
+    @Test mutating func `what is too long is refused for good`() {
+        let ann = stage.member("ann")
+        for publication in [
+            Publication.numbered(1, bytes: 65_537), .numbered(1, type: ""), .numbered(1, type: String(repeating: "x", count: 65)),
+            Publication(
+                cseq: 1, id: .numbered(1), sent: HubStage.newYear,
+                content: .init(type: "t", about: .init(kind: "", seq: 1), payload: .json([49]))),
+        ] {
+            stage.hear(ann, .publish(.lobby, publication))
+            #expect(stage.heard(ann).refusals.map { [$0.code.rawValue, $0.cseq, $0.retry == .never ? 1 : 0] } == [[4002, 1, 1]])
+        }
+        stage.hear(ann, .publish(.lobby, .numbered(1, type: String(repeating: "x", count: 64), bytes: 65_536)))
+        #expect(stage.heard(ann).acks.count == 1)
+    }
+
+    @Test mutating func `what was issued too long ago, or in the future, is refused for good`() {
+        let ann = stage.member("ann")
+        let (window, hour) = (90 * 86_400_000 as Int64, 3_600_000 as Int64)
+        for (sent, code) in [
+            (HubStage.newYear - window - 1, Refusal.Code.tooOld), (.min, .tooOld), (HubStage.newYear + hour + 1, .tooNew), (.max, .tooNew),
+        ] {
+            stage.hear(ann, .publish(.lobby, .numbered(1, sent: sent)))
+            #expect(stage.heard(ann).codes == [code])
+        }
+        stage.hear(
+            ann, .publish(.lobby, .numbered(1, sent: HubStage.newYear - window)),
+            .publish(.lobby, .numbered(2, sent: HubStage.newYear + hour)))
+        #expect(stage.heard(ann).acks.count == 2)
+    }
+
+    @Test mutating func `what stands behind a refused one waits for it to be burnt`() {
+        let ann = stage.member("ann")
+        stage.hear(ann, .publish(.lobby, .numbered(1, bytes: 70_000)))
+        stage.publish(ann, 2...3)
+        #expect(stage.heard(ann).last == .hole(.lobby, expected: 1))
+        stage.hear(ann, .publish(.lobby, .void(1)))
+        stage.publish(ann, 2...3)
+        #expect(stage.heard(ann).acks.map(\.seq) == [0, 1, 2])
+    }
+
+    // MARK: Refused for now
+
+    @Test mutating func `who has not joined, or has no state yet, is told so`() {
+        let ann = stage.client("ann")
+        stage.publish(ann, 1...1)
+        #expect(stage.heard(ann).refusals.map(\.retry) == [.now])
+        stage.holdsLog = true
+        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.publish(ann, 1...1)
+        #expect(stage.heard(ann).codes == [.early])
+    }
+
+    @Test mutating func `a number refused by its rate is not burnt, and those behind it are not asked for`() throws {
+        var policy = HubPolicy()
+        policy.connection.messages = .init(perSecond: 1, burst: 2)
+        stage = HubStage(policy)
+        let ann = stage.member("ann")
+        stage.publish(ann, 1...5)
+        let said = stage.heard(ann)
+        #expect(said.acks.map(\.cseq) == [1, 2])
+        let refusal = try #require(said.refusals.first)
+        guard case .after(let wait) = refusal.retry else { return #expect(Bool(false), "no time") }
+        #expect(said.refusals.count == 1 && refusal.code == .rate && refusal.cseq == 3 && (500...2000).contains(wait))
+        #expect(!said.contains { if case .hole = $0 { true } else { false } })
+        stage.pass(.milliseconds(wait))
+        stage.publish(ann, 3...3)
+        #expect(stage.heard(ann).acks.map(\.cseq) == [3])
+    }
+
+    @Test mutating func `bytes have a rate, too`() {
+        var policy = HubPolicy()
+        policy.connection.bytes = .init(perSecond: 1000, burst: 2000)
+        stage = HubStage(policy)
+        let ann = stage.member("ann")
+        stage.hear(ann, .publish(.lobby, .numbered(1)), .publish(.lobby, .numbered(2)), bytes: 1900)
+        let said = stage.heard(ann)
+        #expect(said.acks.count == 1 && said.codes == [.rate])
+    }
+
+    @Test mutating func `a user and an address have rates with all their connections`() {
+        for isUser in [true, false] {
+            var policy = HubPolicy()
+            let rate = HubPolicy.Rate(perSecond: 1, burst: 2)
+            if isUser { policy.user.messages = rate } else { policy.address.messages = rate }
+            var stage = HubStage(policy)
+            let (one, other) = (stage.member("ann"), stage.member(isUser ? "ann" : "bob"))
+            stage.publish(one, 1...2)
+            stage.publish(other, 1...1)
+            #expect(stage.heard(one).acks.count == 2 && stage.heard(other).codes == [.rate])
+            // Coming again gives nothing more.
+            for id in [one, other] { stage.give(.gone(id)) }
+            let again = stage.member(isUser ? "ann" : "bob", device: 77)
+            stage.publish(again, 1...1)
+            #expect(stage.heard(again).codes == [.rate])
+            stage.pass(.seconds(4))
+            stage.publish(again, 1...1)
+            #expect(stage.heard(again).acks.count == 1)
+        }
+    }
+
+    @Test mutating func `no more is taken than the windows`() {
+        var policy = HubPolicy()
+        (policy.limits.roomWindow, policy.limits.window) = (3, 5)
+        stage = HubStage(policy)
+        let ann = stage.member("ann")
+        let other = RoomName("other")!
+        stage.hear(ann, .join(.init(room: other)))
+        stage.holdsLog = true
+        _ = stage.heard(ann)
+        stage.publish(ann, 1...4)
+        stage.publish(ann, 1...3, in: other)
+        #expect(stage.heard(ann).refusals.map(\.cseq) == [4, 3])
+        stage.answer()
+        stage.publish(ann, 4...4)
+        stage.publish(ann, 3...3, in: other)
+        stage.answer()
+        #expect(stage.heard(ann).acks.count == 7)
+    }
+}
