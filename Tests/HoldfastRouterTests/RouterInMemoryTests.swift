@@ -50,6 +50,41 @@ import WebSocketCore
         }
     }
 
+    @Test func `with the habit of nexus bytes come to a client that speaks JSON as Base64 alone, to one and to many`() async throws {
+        var quirks = RouterPolicy.Quirks()
+        quirks.writesPlainBase64 = true
+        try await RouterStage.run(.quiet(RouterPolicy(quirks: quirks))) { stage in
+            let (one, two, publisher) = (try await stage.member(.json), try await stage.member(.json), try await stage.member(.messagePack))
+            let content: Value = [.bytes([0x10, 0xE2, 0xFF]), "text"]
+            // To one, and to several at once.
+            for (request, subscribers) in [(WAMPID(1), [one]), (2, [one, two])] {
+                _ = try await subscribers.last?.subscribe(1, "com.app.bytes")
+                try await publisher.publish(request, "com.app.bytes", [content])
+                for subscriber in subscribers { #expect(try await subscriber.event() == [["EOL/", "text"]]) }
+            }
+        }
+    }
+
+    @Test func `with a habit of Crossbar a call of an invalid URI ends the connection with 1011`() async throws {
+        var quirks = RouterPolicy.Quirks()
+        quirks.closesOnInvalidURIs = true
+        try await RouterStage.run(.quiet(RouterPolicy(quirks: quirks))) { stage in
+            let guest = try await stage.member()
+            try await guest.call(1, "com..app")
+            #expect(try await guest.closeCode() == 1011)
+        }
+    }
+
+    @Test func `with a habit of Crossbar a router that stops is gone without a close frame`() async throws {
+        var quirks = RouterPolicy.Quirks()
+        quirks.goesWithoutGoodbye = true
+        try await RouterStage.run(.quiet(RouterPolicy(quirks: quirks))) { stage in
+            let guest = try await stage.member()
+            await stage.router.stop()
+            #expect(try await guest.closeCode() == nil)
+        }
+    }
+
     @Test func `a request whose id leaves some out ends the session with an ABORT, and the connection with 1002`() async throws {
         try await RouterStage.run { stage in
             let guest = try await stage.member()
@@ -148,6 +183,29 @@ import WebSocketCore
         }
     }
 
+    @Test func `a client that never takes anything again does not hold its connection for ever`() async throws {
+        let configuration = WAMPRouterConfiguration.quiet { ($0.limits.waiting, $0.limits.farewell) = (256 * 1024, .milliseconds(1)) }
+        try await RouterStage.run(configuration) { stage in
+            let agreement = Agreement(subprotocol: "wamp.2.json", response: ResponseHead(status: 101))
+            // Its clock stands still: nothing but the router ends it.
+            let (client, server) = MemoryTransport.pair(agreement: agreement, clock: ManualClock())
+            async let served: Void = stage.router.serve(transport: server)
+            let slow = RouterGuest(WebSocketConnection(client), .json)
+            try await slow.join()
+            _ = try await slow.subscribe(1, "com.app.flood")
+            let publisher = try await stage.member(.cbor)
+            let content: [Value] = [.text(String(repeating: "x", count: 32 * 1024))]
+            var request: WAMPID = 0
+            while stage.router.status.overruns == 0, request < 1000 {
+                request += 1
+                try await publisher.publishAcknowledged(request, "com.app.flood", content)
+            }
+            await served
+            #expect(stage.router.status.overruns == 1 && stage.router.status.connections == 1)
+            withExtendedLifetime(slow) {}
+        }
+    }
+
     @Test func `a router that stops says goodbye to all, and ends when they have answered`() async throws {
         try await RouterStage.run { stage in
             let guests = [try await stage.member(), try await stage.member(.messagePack)]
@@ -214,7 +272,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a client that publishes faster than the router works is slowed down, and nothing is lost`() async throws {
+    @Test func `of a client that publishes faster than the router works nothing is lost`() async throws {
         let configuration = WAMPRouterConfiguration.quiet { $0.limits.unheard = 1024 }
         try await RouterStage.run(configuration) { stage in
             let (subscriber, publisher) = (try await stage.member(), try await stage.member(.messagePack))

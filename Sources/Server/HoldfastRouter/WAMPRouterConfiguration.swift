@@ -9,6 +9,8 @@ public struct WAMPRouterConfiguration: Sendable {
     /// What one client may cost.
     public struct Limits: Hashable, Sendable {
         /// Bytes that may wait to be sent to a client, beside what its connection holds, before it is cut off.
+        ///
+        /// Less than a few messages of the length that `server.limits.message` allows cuts off clients that are not slow.
         public var waiting = 4 << 20
         /// Bytes that a client has sent and the router has not looked at, before nothing more is read of it.
         public var unheard = 256 << 10
@@ -38,7 +40,8 @@ public struct WAMPRouterConfiguration: Sendable {
     /// Decides what a session may do; nil: everything.
     ///
     /// Called for every publication, call, subscription and registration, on the router's event loop: it answers by what it knows, and
-    /// never waits. A testament is asked for as the call that leaves it, and as the publication that it becomes.
+    /// never waits. A testament is asked for as the call that leaves it, and as the publication that it becomes; the last events of a
+    /// subscription as the call for them, and as the subscription.
     ///
     /// Subscriptions and registrations may be of patterns, which `match` tells: a prefix such as `com.` stands for all that begins with
     /// it, so a rule that looks at the URI alone says nothing of what it stands for.

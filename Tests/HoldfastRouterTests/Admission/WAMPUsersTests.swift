@@ -79,6 +79,19 @@ import WAMPSigning
         #expect(name(try await challenges[1].answer(answer, ValueMap())) == nil)
     }
 
+    @Test(arguments: ScramDialect.allCases)
+    func `SCRAM is spoken as the keys were made for, and a hello without a nonce is refused`(_ dialect: ScramDialect) async throws {
+        var users = WAMPUsers(anonymousRole: nil)
+        users.add("ann", .scram(try ScramKeys(password: "sesame", dialect: dialect, hash: .pbkdf2(iterations: 1000))))
+        let methods: Value = ["scram", "wamp-scram"]
+        let hello = ScramClient(user: "ann", password: "sesame").extra
+        let challenge = try await challenge(users, ["authid": "ann", "authmethods": methods, "authextra": .map(hello)])
+        #expect(challenge.method == dialect.rawValue)
+        let admission = try await users.examine(WAMPApplicant(realm: "realm1", details: ["authid": "ann", "authmethods": methods]))
+        guard case .refused(let reason, _) = admission else { throw NotChallenged() }
+        #expect(reason == WAMPURI.Error.authenticationFailed)
+    }
+
     @Test func `only methods that a user has are asked for`() async throws {
         var users = WAMPUsers()
         users.add("ann", .ticket("sesame"))

@@ -74,6 +74,24 @@ import WAMPCore
         #expect(effects(&machine, .release) == [.pass(passage(1, one)), .pass(passage(2, one))])
     }
 
+    @Test func `a client's request that is lost or late counts in its turn, also behind what is stalled`() {
+        func request(_ load: (WAMPMessage) -> Passage.Load, _ number: WAMPID) -> Passage {
+            let message = WAMPMessage.subscribe(request: number, options: ValueMap(), topic: "a")
+            return Passage(connection: one, isFromClient: true, session: 1, load: load(message))
+        }
+        var machine = FaultMachine()
+        for (number, fault) in [RouterFault.drop(.subscribe), .stall(.subscribe), .late(.subscribe, by: .seconds(1))].enumerated() {
+            _ = effects(&machine, .add(fault, number: UInt64(number)))
+        }
+        #expect(effects(&machine, .passing(request(Passage.Load.message, 1))) == [.over(number: 0), .pass(request(Passage.Load.lost, 1))])
+        for number in WAMPID(2)...3 { _ = effects(&machine, .passing(request(Passage.Load.message, number))) }
+        let released = [FaultMachine.Effect.pass(request(Passage.Load.message, 2)), .pass(request(Passage.Load.lost, 3))]
+        #expect(effects(&machine, .release) == released)
+        var woken: [FaultMachine.Effect] = []
+        machine.wake(at: Moment(.seconds(1)), into: &woken)
+        #expect(woken == [.pass(request(Passage.Load.again, 3))])
+    }
+
     @Test func `every kind of message has the number that the message has`() {
         let messages: [WAMPMessage] = [
             .hello(realm: "", details: ValueMap()), .welcome(session: 1, details: ValueMap()),

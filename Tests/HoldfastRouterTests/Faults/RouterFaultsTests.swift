@@ -166,10 +166,40 @@ import WAMPCore
             try await caller.call(2, "com.app.echo")
             try await callee.answer()
             _ = try await caller.result(of: 2)
-            // The router misses this one, and the next has an id that leaves it out.
+            // The router misses this one, and the next is served.
             try await caller.call(3, "com.app.other")
             try await caller.call(4, "com.app.echo")
-            #expect(try await caller.abort() == WAMPURI.Error.protocolViolation)
+            try await callee.answer()
+            _ = try await caller.result(of: 4)
+        }
+    }
+
+    @Test func `a request that is late is served late, and one that comes twice is served twice, without blame`() async throws {
+        try await run { stage, caller, _ in
+            let late = stage.router.faults.add(.late(.subscribe, by: .seconds(2)))
+            try await caller.say(.subscribe(request: 1, options: ValueMap(), topic: "com.app.late"))
+            await late.befallen()
+            _ = try await caller.subscribe(2, "com.app.early")
+            clock.advance(by: .seconds(2))
+            guard case .subscribed(1, let subscription) = try await caller.next() else { throw RouterGuest.Ended() }
+            stage.router.faults.add(.double(.unsubscribe))
+            try await caller.say(.unsubscribe(request: 3, subscription: subscription))
+            guard case .unsubscribed(3, _) = try await caller.next() else { throw RouterGuest.Ended() }
+            #expect(try await caller.error(of: .unsubscribe, 3) == WAMPURI.Error.noSuchSubscription)
+            _ = try await caller.subscribe(4, "com.app.other")
+        }
+    }
+
+    @Test func `a request that comes after its turn is asked for like any other`() async throws {
+        let configuration = WAMPRouterConfiguration.quiet {
+            $0.authorization = { _, _, uri, _ in uri == "com.app.closed" ? .denied : .allowed }
+        }
+        try await RouterStage.run(configuration, clock: clock) { stage in
+            let guest = try await stage.member()
+            stage.router.faults.add(.double(.subscribe))
+            try await guest.say(.subscribe(request: 1, options: ValueMap(), topic: "com.app.closed"))
+            for _ in 0..<2 { #expect(try await guest.error(of: .subscribe, 1) == WAMPURI.Error.notAuthorized) }
+            _ = try await guest.subscribe(2, "com.app.open")
         }
     }
 }

@@ -1,11 +1,12 @@
 import CodecCore
 import Holdfast
-import HoldfastRouter
 import Logging
 import NIOConcurrencyHelpers
 import Testing
 import WAMPCore
 import WAMPSigning
+
+@testable import HoldfastRouter
 
 /// What a router tells its log.
 @Suite(.timeLimit(.minutes(1))) struct RouterJournalTests {
@@ -37,14 +38,25 @@ import WAMPSigning
             guard case .challenge = try await guest.hello(["authid": "ann", "authmethods": ["ticket"]]) else { throw RouterGuest.Ended() }
             try await guest.say(.authenticate(signature: "sesame", extra: ValueMap()))
             _ = try await guest.next()
-            _ = try await guest.subscribe(1, "com.app.chat")
-            _ = try await guest.register(2, "com.app.echo")
+            let subscription = try await guest.subscribe(1, "com.app.chat")
+            let registration = try await guest.register(2, "com.app.echo")
             try await guest.call(3, "com.app.echo", ["a secret of the app's"])
             try await guest.answer()
             _ = try await guest.result(of: 3)
             let options: ValueMap = ["exclude_me": false]
             try await guest.say(.publish(request: 4, options: options, topic: "com.app.chat", WAMPArguments(["a secret of the app's"])))
             _ = try await guest.event()
+            try await guest.publishAcknowledged(5, "com.app.news")
+            try await guest.say(.unsubscribe(request: 6, subscription: subscription))
+            _ = try await guest.next()
+            try await guest.call(7, "com.app.echo")
+            guard case .invocation(let invocation, _, _, _) = try await guest.next() else { throw RouterGuest.Ended() }
+            try await guest.say(.cancel(request: 7, options: ["mode": "kill"]))
+            _ = try await guest.next()
+            try await guest.say(.error(.invocation, request: invocation, details: ValueMap(), uri: "com.app.no", .none))
+            _ = try await guest.next()
+            try await guest.say(.unregister(request: 8, registration: registration))
+            _ = try await guest.next()
         }
         return lines.withLockedValue(\.self)
     }
@@ -55,6 +67,27 @@ import WAMPSigning
         #expect(lines.contains { $0.contains("→ INVOCATION") && $0.contains("com.app.echo") })
         #expect(lines.contains { $0.contains("→ RESULT #3") })
         #expect(lines.contains { $0.contains("→ EVENT com.app.chat") })
+        let named = [
+            "← YIELD #1 com.app.echo", "→ PUBLISHED #5 com.app.news", "→ UNSUBSCRIBED #6 com.app.chat", "→ INTERRUPT #2 com.app.echo",
+            "← ERROR #2 com.app.no (of INVOCATION com.app.echo)", "→ UNREGISTERED #8 com.app.echo",
+        ]
+        for words in named { #expect(lines.contains { $0.contains(words) }, "\(words)") }
+    }
+
+    @Test func `of too many names the oldest are forgotten, and the others stay`() {
+        let lines = NIOLockedValueBox<[String]>([])
+        var journal = RouterJournal(Logger(label: "test") { _ in Keeper(lines: lines, logLevel: .trace) })
+        let connection = RouterConnection(1)
+        for number in WAMPID(1)...10_002 {
+            journal.received(.subscribe(request: number, options: ValueMap(), topic: "com.app.\(number)"), from: connection)
+            journal.sent(.subscribed(request: number, subscription: number), to: connection)
+        }
+        lines.withLockedValue { $0 = [] }
+        for number in [2, 3, 10_002] as [WAMPID] {
+            journal.sent(.event(subscription: number, publication: 1, details: ValueMap(), .none), to: connection)
+        }
+        let names = ["EVENT of subscription 2", "EVENT com.app.3", "EVENT com.app.10002"]
+        for (line, name) in zip(lines.withLockedValue(\.self), names) { #expect(line.contains(name)) }
     }
 
     @Test func `neither what messages carry nor what proves who somebody is gets into the log`() async throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Holdfast
 import HoldfastRouter
 import HoldfastServer
 import Logging
@@ -30,6 +31,15 @@ import WAMPCore
         #expect(configuration.policy.quirks == .crossbar)
         #expect(configuration.policy.hasStrictURIs && !configuration.policy.hasMetaAPI)
         #expect(configuration.logger.logLevel == .trace)
+    }
+
+    @Test func `where messages may be long, several may wait for a client`() throws {
+        var server = WebSocketServerConfiguration()
+        let limits = try [1 << 10, 16 << 20, .max].map { length in
+            server.limits.message = length
+            return try RouterOptions.parse([]).configuration(server, Self.log).limits.waiting
+        }
+        #expect(limits[0] == WAMPRouterConfiguration().limits.waiting && limits[1] == 64 << 20 && limits[2] > .max / 2)
     }
 
     @Test func `where there are users, nobody is anonymous unless that is said`() throws {

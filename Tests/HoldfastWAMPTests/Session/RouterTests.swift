@@ -108,21 +108,60 @@ import WebSocketCore
         #expect(try await iterator.next()?.content == "for me")
     }
 
-    @Test("who cannot prove itself is not let in, and who can is known", arguments: ["ticket", "wampcra"])
-    func authentication(_ method: String) async throws {
+    /// How the router knows a user, and how a client proves to be it, or to be another.
+    struct Method: Sendable, CustomTestStringConvertible {
+        let name: String
+        let proof: @Sendable () throws -> WAMPUsers.Proof
+        let way: @Sendable (_ isRight: Bool) -> WAMPAuthentication
+        var testDescription: String { name }
+
+        static let all: [Method] = [
+            Method(name: "ticket") {
+                .ticket("sesame")
+            } way: {
+                .ticket(user: "ann", ticket: $0 ? "sesame" : "guess")
+            },
+            Method(name: "wampcra") {
+                .cra(CRASecret("sesame"))
+            } way: {
+                .cra(user: "ann", secret: $0 ? "sesame" : "guess")
+            },
+            Method(name: "wampcra") {
+                .cra(CRASecret(salted: try ChallengeResponse.saltedSecret("sesame", salt: "pepper"), salt: "pepper"))
+            } way: {
+                .cra(user: "ann", secret: $0 ? "sesame" : "guess")
+            },
+            Method(name: "cryptosign") {
+                .cryptosign(publicKey: key.publicKey)
+            } way: {
+                .cryptosign(user: "ann", key: $0 ? key : CryptosignKey())
+            },
+            Method(name: "scram") {
+                .scram(try ScramKeys(password: "sesame", dialect: .crossbar, hash: .pbkdf2(iterations: 1000)))
+            } way: {
+                .scram(user: "ann", password: $0 ? "sesame" : "guess")
+            },
+            Method(name: "wamp-scram") {
+                .scram(try ScramKeys(password: "sesame", dialect: .standard, hash: .pbkdf2(iterations: 1000)))
+            } way: {
+                .scram(user: "ann", password: $0 ? "sesame" : "guess")
+            },
+        ]
+        private static let key = CryptosignKey()
+    }
+
+    @Test("who cannot prove itself is not let in, and who can is known", arguments: Method.all)
+    func authentication(_ method: Method) async throws {
         var configuration = WAMPRouterConfiguration()
         var users = WAMPUsers(anonymousRole: nil)
-        users.add("ann", method == "ticket" ? .ticket("sesame") : .cra(CRASecret("sesame")), role: "admin")
+        users.add("ann", try method.proof(), role: "admin")
         configuration.authenticator = users
         let world = World(configuration)
-        func way(_ secret: String) -> WAMPAuthentication {
-            method == "ticket" ? .ticket(user: "ann", ticket: secret) : .cra(user: "ann", secret: secret)
-        }
-        let session = try await world.client(authentication: way("sesame")).joined()
+        let session = try await world.client(authentication: method.way(true)).joined()
         #expect(session.authID == "ann")
         #expect(session.authRole == "admin")
-        #expect(session.authMethod == method)
-        let stranger = world.client(authentication: way("guess"))
+        #expect(session.authMethod == method.name)
+        let stranger = world.client(authentication: method.way(false))
         let error = await #expect(throws: WAMPError.self) { try await stranger.joined(within: .seconds(20)) }
         #expect(error?.code == .dismissed)
     }

@@ -98,6 +98,40 @@ import Testing
         #expect(stage.examined.last?.connection == late)
     }
 
+    @Test("a realm that nobody is in makes room for another, and the one left first goes") mutating func forsakenRealms() throws {
+        stage = RouterStage(RouterPolicy(maximumRealms: 3))
+        let guests = ["a", "b", "c"].map { stage.join($0) }
+        for guest in guests { stage.publish(guest, "kept", ["retain": true]) }
+        // A realm with a retained event outlives its sessions.
+        for guest in [guests[1], guests[0]] { stage.give(.closed(guest)) }
+        #expect(stage.router.places.keys.sorted() == ["a", "b", "c"])
+        _ = stage.join("d")
+        #expect(stage.router.places.keys.sorted() == ["a", "c", "d"])
+        _ = stage.join("e")
+        #expect(stage.router.places.keys.sorted() == ["c", "d", "e"])
+        // Now somebody is in each.
+        let client = stage.open()
+        stage.send(.hello(realm: "f", details: ["roles": RouterStage.roles]), from: client)
+        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.noSuchRealm])
+        // And who comes back finds an empty one.
+        stage.give(.closed(guests[2]))
+        let late = stage.join("a")
+        #expect(stage.router.places.keys.sorted() == ["a", "d", "e"])
+        _ = try stage.subscribe(late, "kept", ["get_retained": true])
+        #expect(try stage.events(late).isEmpty)
+    }
+
+    @Test("realms that are named stay, whether or not anybody is in them") mutating func namedRealms() throws {
+        stage = RouterStage(RouterPolicy(realms: ["a", "b"], maximumRealms: 1))
+        let guest = stage.join("a")
+        stage.publish(guest, "kept", ["retain": true])
+        stage.give(.closed(guest))
+        _ = stage.join("b")
+        let late = stage.join("a")
+        _ = try stage.subscribe(late, "kept", ["get_retained": true])
+        #expect(try stage.events(late).count == 1)
+    }
+
     @Test(
         "a hello without a role breaks the protocol", arguments: [[:], ["roles": [:]], ["roles": 7], ["roles": ["cook": [:]]]] as [Value])
     mutating func roles(details: Value) throws {

@@ -23,11 +23,13 @@ struct RouterStage {
     // MARK: What happens
 
     mutating func give(_ inputs: RouterInput...) {
-        for input in inputs {
-            var effects: [RouterEffect] = []
-            router.handle(input, at: now, into: &effects)
-            carryOut(effects)
-        }
+        for input in inputs { drive { $0.handle(input, at: $1, into: &$2) } }
+    }
+
+    mutating func drive(_ body: (inout RouterMachine, Moment, inout [RouterEffect]) -> Void) {
+        var effects: [RouterEffect] = []
+        body(&router, now, &effects)
+        carryOut(effects)
     }
 
     /// Lets time pass, from one deadline to the next.

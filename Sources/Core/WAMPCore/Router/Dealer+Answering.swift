@@ -14,11 +14,11 @@ extension Dealer {
         let isPart: Bool
         do throws(OptionError) { isPart = try options.flag("progress") ?? false } catch { return error.words }
         guard !isPart else {
-            progress(key, arguments, at: now, into: &effects)
+            progress(key, arguments, by: callee, at: now, into: &effects)
             return nil
         }
         guard let caller = settle(key, request, of: callee) else { return nil }
-        effects.append(.send(.result(request: key.request, details: [:], arguments), to: caller))
+        effects.append(.send(.result(request: key.request, details: details(naming: callee), arguments), to: caller))
         return nil
     }
 
@@ -30,16 +30,26 @@ extension Dealer {
     ) -> String? {
         guard let key = members[callee.session]?.call(of: request) else { return judge("ERROR", request, of: callee) }
         guard let caller = settle(key, request, of: callee) else { return nil }
-        effects.append(.send(.error(.call, request: key.request, details: [:], uri: uri, arguments), to: caller))
+        effects.append(.send(.error(.call, request: key.request, details: details(naming: callee), uri: uri, arguments), to: caller))
         return nil
     }
 
+    /// What an answer says of its callee: nothing, unless the habit of another router is wanted.
+    private func details(naming callee: Participant) -> ValueMap {
+        guard policy.quirks.namesCallees else { return [:] }
+        return ["callee": Value(callee.session), "callee_authid": .text(callee.authID), "callee_authrole": .text(callee.authRole)]
+    }
+
     /// A part of a result; one that the caller does not want is dropped.
-    private mutating func progress(_ key: CallKey, _ arguments: WAMPArguments, at now: Moment, into effects: inout [RouterEffect]) {
+    private mutating func progress(
+        _ key: CallKey, _ arguments: WAMPArguments, by callee: Participant, at now: Moment, into effects: inout [RouterEffect]
+    ) {
         guard let (caller, call) = members[key.caller]?.caller(of: key.request), call.wantsProgress else { return }
         // The timeout is "the time limit between the initial call and the first result, and between results thereafter".
         if let timeout = call.timeout, !call.isInterrupted { alarms.set(key, at: now + timeout) }
-        effects.append(.send(.result(request: key.request, details: ["progress": true], arguments), to: caller))
+        var details = details(naming: callee)
+        details["progress"] = true
+        effects.append(.send(.result(request: key.request, details: details, arguments), to: caller))
     }
 
     /// An invocation is answered, and with the last one of a call the call; returns where its caller is.

@@ -8,6 +8,8 @@ struct Realm: Sendable {
     var sessions: [WAMPID: RouterConnection] = [:]
     /// When the dealer is woken.
     var waking: Moment?
+    /// When its last session left, counted through all realms.
+    private(set) var leftAt: UInt64 = 0
 
     /// A realm without sessions.
     init(name: String, policy: RouterPolicy, chance: inout SplitMix64) {
@@ -18,6 +20,14 @@ struct Realm: Sendable {
 
     /// Whether nothing would be lost without it.
     var isEmpty: Bool { sessions.isEmpty && broker.isEmpty && dealer.isEmpty }
+}
+
+extension Realm {
+    /// A session has left.
+    mutating func remove(_ session: WAMPID, turn: UInt64) {
+        sessions[session] = nil
+        leftAt = turn
+    }
 }
 
 // What is asked of a realm after every call. They change nothing, or next to it, but are mutating: so the realm is looked at where it

@@ -42,6 +42,10 @@ public enum RouterClosing: Hashable, Sendable {
     case overrun
     /// The router stops: 1001.
     case stopping
+    /// The router fails at what the client asks for: 1011.
+    case failure
+    /// Without a close frame.
+    case cut
 }
 
 /// What a router tells.

@@ -50,6 +50,9 @@ extension RouterMachine {
             visits[connection]?.phase = .challenged(greeting)
             alarms.set(.join(connection), at: now + policy.joinPatience)
             effects.append(.send(.challenge(method: method, extra: extra), to: connection))
+        case .refused(WAMPURI.Error.noMatchingAuthMethod, let message):
+            let reason = policy.quirks.refusesMethodsAs ?? WAMPURI.Error.noMatchingAuthMethod
+            refuse(connection, reason: reason, message, into: &effects)
         case .refused(let reason, let message): refuse(connection, reason: reason, message, into: &effects)
         }
     }

@@ -4,16 +4,19 @@ import MachineCore
 /// How sessions and connections end. Source: WAMP, "Session Close".
 extension RouterMachine {
     /// A client broke the protocol: it is told with an ABORT, and loses session and connection.
-    mutating func violate(_ connection: RouterConnection, _ words: String, at now: Moment, into effects: inout [RouterEffect]) {
+    mutating func violate(
+        _ connection: RouterConnection, _ words: String, as closing: RouterClosing = .violation, at now: Moment,
+        into effects: inout [RouterEffect]
+    ) {
         guard let visit = visits[connection] else { return }
         // Who is leaving has been told all that it has to know.
-        if visit.phase != .leaving {
+        if visit.phase != .leaving, closing == .violation, !policy.quirks.closesWithoutAbort {
             let reason = WAMPURI.Error.protocolViolation
             effects.append(.send(.abort(details: ["message": .text(words)], reason: reason, .none), to: connection))
         }
         effects.append(.news(.violation(connection, words)))
         leave(connection, reason: WAMPURI.Error.protocolViolation, at: now, into: &effects)
-        close(connection, .violation, into: &effects)
+        close(connection, closing, into: &effects)
     }
 
     /// A client says goodbye.
@@ -80,14 +83,21 @@ extension RouterMachine {
         var unheard: [RouterEffect] = []
         for session in sessions.keys.sorted() {
             guard let connection = sessions[session] else { continue }
-            effects.append(.send(.goodbye(details: ValueMap(), reason: reason, .none), to: connection))
-            visits[connection]?.phase = .leaving
             visits[connection]?.session?.testaments = Testaments()
-            alarms.set(.goodbye(connection), at: now + policy.goodbyePatience)
+            if !policy.quirks.goesWithoutGoodbye {
+                effects.append(.send(.goodbye(details: ValueMap(), reason: reason, .none), to: connection))
+                visits[connection]?.phase = .leaving
+                alarms.set(.goodbye(connection), at: now + policy.goodbyePatience)
+            }
             leave(connection, reason: reason, at: now, into: &unheard)
         }
         effects += unheard.filter { if case .news = $0 { true } else { false } }
-        for connection in visits.keys.sorted(by: { $0.number < $1.number }) where visits[connection]?.phase != .leaving {
+        for connection in visits.keys.sorted(by: { $0.number < $1.number }) {
+            guard !policy.quirks.goesWithoutGoodbye else {
+                close(connection, .cut, into: &effects)
+                continue
+            }
+            guard visits[connection]?.phase != .leaving else { continue }
             effects.append(.send(.abort(details: ValueMap(), reason: reason, .none), to: connection))
             close(connection, .stopping, into: &effects)
         }
@@ -101,7 +111,8 @@ extension RouterMachine {
         let (place, participant) = (session.realm, session.participant)
         visits[connection]?.session = nil
         sessions[participant.session] = nil
-        realms[place]?.sessions[participant.session] = nil
+        leavings += 1
+        realms[place]?.remove(participant.session, turn: leavings)
         realms[place]?.broker.leave(participant.session)
         realms[place]?.dealer.leave(participant.session, into: &effects)
         for testament in session.testaments.detached + session.testaments.destroyed {

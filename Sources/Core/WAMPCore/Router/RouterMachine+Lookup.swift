@@ -4,4 +4,10 @@ extension RouterMachine {
         guard let place = places[realm], let realm = realms[place] else { return [] }
         return [realm.broker.index[uri, match], realm.dealer.procedures[uri, match]].compactMap(\.self)
     }
+
+    /// Of what a subscription is.
+    package func topic(ofSubscription id: WAMPID, in realm: String) -> (uri: String, match: WAMPMatch)? {
+        guard let place = places[realm], let found = realms[place]?.broker.subscriptions[id] else { return nil }
+        return (found.uri, found.match)
+    }
 }

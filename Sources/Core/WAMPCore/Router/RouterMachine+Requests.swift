@@ -5,6 +5,9 @@ import MachineCore
 extension RouterMachine {
     mutating func receive(_ message: WAMPMessage, from connection: RouterConnection, at now: Moment, into effects: inout [RouterEffect]) {
         if let (participant, place) = visits[connection]?.seat() {
+            guard !policy.quirks.ignoresMistakes else {
+                return serve(message.withoutMistakes, of: participant, in: place, at: now, into: &effects)
+            }
             return serve(message, of: participant, in: place, at: now, into: &effects)
         }
         guard let phase = visits[connection]?.phase else { return }
@@ -67,6 +70,10 @@ extension RouterMachine {
         _ request: WAMPID, _ options: ValueMap, _ procedure: String, _ arguments: WAMPArguments, by caller: Participant, in place: Int,
         at now: Moment, into effects: inout [RouterEffect]
     ) -> String? {
+        if policy.quirks.closesOnInvalidURIs, !policy.allows(uri: procedure) {
+            violate(caller.connection, "a call of what no procedure can be called", as: .failure, at: now, into: &effects)
+            return nil
+        }
         let isNew = begins(request, of: caller.connection)
         if isNew, let breach = count(request, of: caller.connection) { return breach }
         guard isNew, policy.hasMetaAPI, WAMPURI.isReserved(procedure) else {
@@ -80,7 +87,7 @@ extension RouterMachine {
     /// Whether a CALL begins one; an id that was used before may bring more input of its call, and the dealer knows which.
     ///
     /// Source: WAMP, "Progressive Call Invocations".
-    private func begins(_ request: WAMPID, of connection: RouterConnection) -> Bool {
+    func begins(_ request: WAMPID, of connection: RouterConnection) -> Bool {
         let last = visits[connection]?.session?.lastRequest ?? 0
         return policy.quirks.acceptsAnyRequestID || request > last || request == 0 || last == .largestWAMPID && request == 1
     }
@@ -122,7 +129,7 @@ extension RouterMachine {
     /// Source: WAMP, "Identifiers".
     ///
     /// - Returns: How the protocol was broken, or nil.
-    private mutating func count(_ request: WAMPID, of connection: RouterConnection) -> String? {
+    mutating func count(_ request: WAMPID, of connection: RouterConnection) -> String? {
         guard !policy.quirks.acceptsAnyRequestID, let next = visits[connection]?.count(request) else { return nil }
         return "the id of the request is \(request), and should be \(next)"
     }

@@ -25,6 +25,8 @@ public struct RouterMachine: Machine {
     var realms: [Realm?] = []
     /// Where each realm stands.
     var places: [String: Int] = [:]
+    /// How many sessions have left.
+    var leavings: UInt64 = 0
     var alarms = Alarms<Alarm>() { didSet { deadline = alarms.next } }
     var isStopping = false
 
@@ -53,6 +55,7 @@ public struct RouterMachine: Machine {
         case .forbidden(let connection, let message, let reason):
             forbid(message, of: connection, reason: reason, at: now, into: &effects)
         case .undecodable(let connection, let error):
+            guard !policy.quirks.ignoresMistakes else { return }
             violate(connection, "what came is no message: \(error)", at: now, into: &effects)
         case .closed(let connection): lose(connection, at: now, into: &effects)
         case .overrun(let connection): overrun(connection, at: now, into: &effects)
@@ -85,6 +88,9 @@ public struct RouterMachine: Machine {
     mutating func place(of name: String) -> Int? {
         if let place = places[name] { return place }
         guard allows(realm: name) else { return nil }
+        if policy.realms == nil, places.count >= policy.maximumRealms, let place = forsakenRealm, let realm = realms[place] {
+            (realms[place], places[realm.name]) = (nil, nil)
+        }
         let realm = Realm(name: name, policy: policy, chance: &chance)
         let place = realms.firstIndex { $0 == nil } ?? realms.endIndex
         if place == realms.endIndex { realms.append(realm) } else { realms[place] = realm }
@@ -95,7 +101,12 @@ public struct RouterMachine: Machine {
     /// Whether a realm can be joined.
     func allows(realm name: String) -> Bool {
         if let known = policy.realms { return known.contains(name) }
-        return places[name] != nil || places.count < policy.maximumRealms && policy.allows(uri: name)
+        return places[name] != nil || policy.allows(uri: name) && (places.count < policy.maximumRealms || forsakenRealm != nil)
+    }
+
+    /// The realm that goes if another is wanted: nobody is in it, and it was left first.
+    private var forsakenRealm: Int? {
+        realms.indices.filter { realms[$0]?.sessions.isEmpty ?? false }.min { realms[$0]?.leftAt ?? 0 < realms[$1]?.leftAt ?? 0 }
     }
 
     /// What is to be done after anything in a realm: its news are told, its dealer is woken in time, and it goes if it is empty.

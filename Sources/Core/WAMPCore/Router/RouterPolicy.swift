@@ -25,6 +25,20 @@ public struct RouterPolicy: Hashable, Sendable {
         public var callsInvalidURIsUnknown = false
         /// `force_reregister` takes a registration over.
         public var allowsTakeover = false
+        /// An invalid URI in a CALL ends the connection with WebSocket's code 1011, and no word of WAMP.
+        public var closesOnInvalidURIs = false
+        /// Whoever breaks the protocol is cut off without an ABORT.
+        public var closesWithoutAbort = false
+        /// A router that stops cuts all connections, without GOODBYE and without a close frame.
+        public var goesWithoutGoodbye = false
+        /// A call's RESULT and ERROR name who answered: `callee`, `callee_authid`, `callee_authrole`.
+        public var namesCallees = false
+        /// What clients are told that offer no method the router has; nil: `wamp.error.no_matching_auth_method`.
+        public var refusesMethodsAs: String?
+        /// Bytes go to clients that speak JSON as Base64 alone, so that it cannot be told from a text.
+        public var writesPlainBase64 = false
+        /// Options of a wrong type count as missing, and what is no message is ignored.
+        public var ignoresMistakes = false
 
         /// No habits.
         public init() {}
@@ -33,13 +47,17 @@ public struct RouterPolicy: Hashable, Sendable {
             var quirks = Quirks()
             (quirks.acceptsAnyRequestID, quirks.numbersInvocationsByRealm, quirks.leavesSkippedCallsUnanswered) = (true, true, true)
             (quirks.onlyForwardsTimeouts, quirks.invokesEachPart, quirks.staysOpenAfterGoodbye) = (true, true, true)
-            quirks.allowsTakeover = true
+            (quirks.allowsTakeover, quirks.closesOnInvalidURIs, quirks.closesWithoutAbort) = (true, true, true)
+            (quirks.goesWithoutGoodbye, quirks.namesCallees) = (true, true)
+            quirks.refusesMethodsAs = "wamp.error.no_auth_method"
             return quirks
         }
         /// What nexus does, as seen of 3.3.
         public static var nexus: Quirks {
             var quirks = Quirks()
             (quirks.acceptsAnyRequestID, quirks.concealsRevocation, quirks.callsInvalidURIsUnknown) = (true, true, true)
+            (quirks.writesPlainBase64, quirks.ignoresMistakes) = (true, true)
+            quirks.refusesMethodsAs = WAMPURI.Error.authenticationFailed
             return quirks
         }
     }
@@ -61,6 +79,8 @@ public struct RouterPolicy: Hashable, Sendable {
     /// How long a callee may take to answer an interrupt of the mode `kill`.
     public var interruptPatience: Duration
     /// How many realms there may be at a time, if any can be joined.
+    ///
+    /// When another is wanted, one that nobody is in goes with all that it keeps, the one left first; if there is none, nobody gets in.
     public var maximumRealms: Int
     /// How long a URI may be, in bytes.
     public var maximumURI: Int
@@ -86,6 +106,8 @@ public struct RouterPolicy: Hashable, Sendable {
     /// How many subscriptions of a realm stay for their history alone; beyond that the one left first goes.
     public var maximumHistories: Int
     /// The time of day at `Moment.start`, for what the meta API dates.
+    ///
+    /// A router with a clock of its own puts its present here, whatever was given.
     public var epoch: Timestamp
     /// What the router calls itself.
     public var agent: String

@@ -1,6 +1,6 @@
 /// What a router keeps of a user's password: enough to check it, not enough to sign in with.
 public struct ScramKeys: Hashable, Sendable {
-    let dialect: ScramDialect
+    package let dialect: ScramDialect
     let hash: PasswordHash
     let salt: [UInt8]
     let storedKey: [UInt8]

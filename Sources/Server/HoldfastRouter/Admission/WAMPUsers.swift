@@ -31,9 +31,7 @@ public struct WAMPUsers: WAMPAuthenticator {
             Proof(kind: .cryptosign(publicKey.lowercased()), method: SigningMethod.cryptosign)
         }
         /// By a password of SCRAM, of which its keys are known, in the dialect that they were made for.
-        public static func scram(_ keys: ScramKeys, _ dialect: ScramDialect) -> Proof {
-            Proof(kind: .scram(keys), method: dialect.rawValue)
-        }
+        public static func scram(_ keys: ScramKeys) -> Proof { Proof(kind: .scram(keys), method: keys.dialect.rawValue) }
     }
     private struct User: Sendable {
         let role: String
@@ -74,7 +72,7 @@ public struct WAMPUsers: WAMPAuthenticator {
                 // Of several keys the one that the client says it has.
                 user.proof.method == method && (key == nil || user.proof.publicKey == nil || user.proof.publicKey == key)
             }
-            if let user { return try challenge(name, user, applicant) }
+            if let user { return challenge(name, user, applicant) }
         }
         guard isKnown else {
             return .refused(reason: WAMPURI.Error.noMatchingAuthMethod, message: "none of the offered methods is known here")
@@ -89,7 +87,7 @@ public struct WAMPUsers: WAMPAuthenticator {
         return users.filter { $0.value.contains { $0.proof.publicKey == key } }.keys.min()
     }
 
-    private func challenge(_ name: String, _ user: User, _ applicant: WAMPApplicant) throws -> WAMPAdmission {
+    private func challenge(_ name: String, _ user: User, _ applicant: WAMPApplicant) -> WAMPAdmission {
         let method = user.proof.method
         let principal = RouterPrincipal(authID: name, authRole: user.role, authMethod: method, authProvider: "static")
         switch user.proof.kind {
@@ -108,7 +106,8 @@ public struct WAMPUsers: WAMPAuthenticator {
                 challenge.isAnswered(by: answer) ? .accepted(principal) : .unproven
             }
         case .scram(let keys):
-            let challenge = try ScramChallenge(user: name, keys: keys, hello: applicant.extra)
+            // Anybody may say hello without a nonce.
+            guard let challenge = try? ScramChallenge(user: name, keys: keys, hello: applicant.extra) else { return .unproven }
             return .challenged(method: method, extra: challenge.extra) { answer, _ in
                 guard let extra = challenge.welcome(answer: answer) else { return .unproven }
                 var principal = principal

@@ -10,12 +10,32 @@ struct FaultMachine: Machine {
             case message(WAMPMessage)
             case undecodable(WAMPFormatError)
             case close(RouterClosing)
+            /// A client's request does not arrive, or not yet; that it was sent has to be known, for requests count.
+            case lost(WAMPMessage)
+            /// It arrives though it has counted already.
+            case again(WAMPMessage)
         }
         let connection: RouterConnection
         let isFromClient: Bool
         /// Nil before the client has joined.
         let session: WAMPID?
-        let load: Load
+        var load: Load
+
+        /// What is left of it when it is lost; nil: nothing.
+        fileprivate var lost: Passage? { request.map { with(.lost($0)) } }
+        /// The same, to arrive once it has counted.
+        fileprivate var again: Passage { request.map { with(.again($0)) } ?? self }
+
+        private var request: WAMPMessage? {
+            guard isFromClient, case .message(let message) = load, message.countedRequest != nil else { return nil }
+            return message
+        }
+
+        private func with(_ load: Load) -> Passage {
+            var other = self
+            other.load = load
+            return other
+        }
     }
     enum Input: Sendable {
         case add(RouterFault, number: UInt64)
@@ -88,13 +108,15 @@ struct FaultMachine: Machine {
     private mutating func pass(_ passage: Passage, _ now: Moment, _ effects: inout [Effect]) {
         guard let outcome = outcome(for: passage, &effects) else { return forward(passage, &effects) }
         switch outcome {
-        case .drop: break
+        case .drop: passage.lost.map { forward($0, &effects) }
         case .double:
             forward(passage, &effects)
-            forward(passage, &effects)
+            forward(passage.again, &effects)
         case .delay(let time): hold(passage, until: now + time, &effects)
         case .stall: hold(passage, until: nil, &effects)
-        case .late(let time): late.append(Late(at: now + time, passage: passage))
+        case .late(let time):
+            passage.lost.map { forward($0, &effects) }
+            late.append(Late(at: now + time, passage: passage.again))
         case .cut: cut(passage.connection, &effects)
         }
     }

@@ -7,12 +7,13 @@ public import WAMPCore
 /// router.faults.add(.late(.result, by: .seconds(2)))      // the next arrives when nobody waits for it
 /// router.faults.add(.double(.event, times: 3))
 /// ```
+/// A request of a client counts though it is lost or late, so that the next is no violation: a call that is dropped has no answer.
 public struct RouterFault: Hashable, Sendable {
     /// What becomes of a message.
     public enum Outcome: Hashable, Sendable {
         /// It does not arrive.
         case drop
-        /// It arrives twice.
+        /// It arrives twice; a call that waits for its result is not made twice.
         case double
         /// It, and all that follows it the same way, arrives so much later.
         case delay(Duration)

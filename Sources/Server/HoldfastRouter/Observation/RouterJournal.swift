@@ -1,3 +1,5 @@
+import CodecCore
+import DequeModule
 import Logging
 import WAMPCore
 
@@ -8,24 +10,39 @@ struct RouterJournal: Sendable {
         let connection: RouterConnection
         let id: WAMPID
     }
-    /// Names of so many requests, topics and procedures are remembered for the log; then none, and those that come.
-    private static let mostNames = 10_000
+    /// The last names that were noted.
+    private struct Names<Key: Hashable & Sendable>: Sendable {
+        private var names: [Key: String] = [:]
+        private var order: Deque<Key> = []
+
+        subscript(key: Key) -> String? { names[key] }
+
+        mutating func note(_ name: String?, for key: Key) {
+            guard let name else { return }
+            if names.updateValue(name, forKey: key) == nil { order.append(key) }
+            if order.count > 10_000 { names[order.removeFirst()] = nil }
+        }
+    }
 
     private let logger: Logger
     /// Looking at each message costs more than carrying it.
     private let isTracing: Bool
-    private var asked: [Request: String] = [:]
+    /// What requests of clients are about.
+    private var asked = Names<Request>()
+    /// What is invoked, for invocations are numbered by the router.
+    private var invoked = Names<Request>()
     /// What subscriptions and registrations are called.
-    private var names: [WAMPID: String] = [:]
+    private var names = Names<WAMPID>()
 
     init(_ logger: Logger) { (self.logger, isTracing) = (logger, logger.logLevel <= .trace) }
 
     mutating func received(_ message: WAMPMessage, from connection: RouterConnection) {
         guard isTracing else { return }
         switch message {
-        case .subscribe(let id, _, let uri), .register(let id, _, let uri), .call(let id, _, let uri, _):
-            if asked.count >= Self.mostNames { asked = [:] }
-            asked[Request(connection: connection, id: id)] = RouterNews.shown(uri)
+        case .subscribe(let id, _, let uri), .register(let id, _, let uri), .call(let id, _, let uri, _), .publish(let id, _, let uri, _):
+            asked.note(shown(uri), for: Request(connection: connection, id: id))
+        case .unsubscribe(let id, let number), .unregister(let id, let number):
+            asked.note(names[number], for: Request(connection: connection, id: id))
         default: break
         }
         logger.trace("\(connection.label) ← \(words(message, connection))")
@@ -35,8 +52,11 @@ struct RouterJournal: Sendable {
         guard isTracing else { return }
         switch message {
         case .subscribed(let id, let number), .registered(let id, let number):
-            if names.count >= Self.mostNames { names = [:] }
-            names[number] = asked[Request(connection: connection, id: id)]
+            names.note(asked[Request(connection: connection, id: id)], for: number)
+        case .invocation(let id, let number, let details, _):
+            // A pattern says little.
+            let name = details["procedure"]?.string.map(shown) ?? names[number]
+            invoked.note(name, for: Request(connection: connection, id: id))
         default: break
         }
         logger.trace("\(connection.label) → \(words(message, connection))")
@@ -67,9 +87,9 @@ struct RouterJournal: Sendable {
             WAMPWording(
                 topic: { names[$0] }, procedure: { names[$0] },
                 request: { kind, id in
-                    // Invocations are numbered by the router.
-                    guard let connection, kind != .invocation else { return nil }
-                    return asked[Request(connection: connection, id: id)]
+                    guard let connection else { return nil }
+                    let request = Request(connection: connection, id: id)
+                    return kind == .invocation ? invoked[request] : asked[request]
                 }))
     }
 }

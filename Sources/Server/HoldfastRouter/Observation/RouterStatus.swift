@@ -12,9 +12,9 @@ public struct RouterStatus: Hashable, Sendable {
     public var violations = 0
     /// Clients that were cut off for too much waited for them.
     public var overruns = 0
-    /// Calls that were taken; each part of progressive input is one.
+    /// Calls that came, granted or not; each part of progressive input is one.
     public var calls = 0
-    /// Publications that were taken.
+    /// Publications that came, granted or not.
     public var publications = 0
     /// Events that went out: a publication counts for each subscriber.
     public var events = 0

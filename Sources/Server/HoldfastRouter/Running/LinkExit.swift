@@ -1,3 +1,4 @@
+import NIOCore
 import WebSocketCore
 
 /// Where what a client is told leaves: a socket, or any transport.
@@ -6,8 +7,8 @@ import WebSocketCore
 protocol LinkExit: AnyObject {
     /// Hands a message over; false if there is no room, which the link is told of when there is.
     func send(_ message: WrittenMessage) -> Bool
-    /// Closes after what was handed over.
-    func close(_ frame: CloseFrame)
+    /// Closes after what was handed over; what has not left by the deadline is dropped.
+    func close(_ frame: CloseFrame, by deadline: NIODeadline)
     /// Cuts the connection without a word.
     func abort()
     /// Takes nothing more from the client, until ``resume()``.

@@ -45,7 +45,9 @@ extension RouterCore {
         case .message(let message):
             if passage.isFromClient { tell(.received(connection, message), now) } else { send(message, to: connection) }
         case .undecodable(let error): tell(.undecodable(connection, error), now)
-        case .close(let closing): put(.close(connection, closing.frame), for: connection)
+        case .close(let closing): close(connection, closing)
+        case .lost(let message): tellLost(message, of: connection, now)
+        case .again(let message): tellAgain(message, of: connection, now)
         }
     }
 

@@ -98,6 +98,18 @@ final class RouterCore: @unchecked Sendable {
         machine.handle(input, at: now, into: &effects)
     }
 
+    /// A request comes once more, or after its turn, for a fault wants it so.
+    func tellAgain(_ message: WAMPMessage, of connection: RouterConnection, _ now: Moment) {
+        news.messagesIn += 1
+        journal.received(message, from: connection)
+        machine.handleAgain(permitted(message, of: connection), at: now, into: &effects)
+    }
+
+    /// A request does not come, for a fault wants it so.
+    func tellLost(_ message: WAMPMessage, of connection: RouterConnection, _ now: Moment) {
+        machine.miss(message, of: connection, at: now, into: &effects)
+    }
+
     /// A request, as whoever runs the router allows it.
     private func permitted(_ message: WAMPMessage, of connection: RouterConnection) -> RouterInput {
         switch message {
@@ -111,6 +123,12 @@ final class RouterCore: @unchecked Sendable {
         let permission = ask(session, action, uri, match)
         if let refusal = permission.refusal { return .forbidden(connection, message, reason: refusal) }
         let permitted = permission.discloses.map { message.disclosing($0) } ?? message
+        // Who reads what a subscription brought might as well have subscribed.
+        if let id = permitted.historyID, let (topic, match) = machine.topic(ofSubscription: id, in: session.realm),
+            let refusal = ask(session, .subscribe, topic, match).refusal
+        {
+            return .forbidden(connection, message, reason: refusal)
+        }
         guard let topic = permitted.testamentTopic else { return .received(connection, permitted) }
         // A testament is a publication, only later.
         let publishing = ask(session, .publish, topic, .exact)
@@ -147,7 +165,7 @@ final class RouterCore: @unchecked Sendable {
         case .examine(let connection, let credentials): desk.examine(connection, credentials, for: self)
         case .close(let connection, let closing):
             guard faults.isIdle else { return pass(.close(closing), connection, isFromClient: false, now) }
-            put(.close(connection, closing.frame), for: connection)
+            close(connection, closing)
         case .news(let item): hear(item)
         }
     }
@@ -164,6 +182,10 @@ final class RouterCore: @unchecked Sendable {
         journal.sent(message, to: members)
         if members.count == 1 { return put(.send(message, to: first), for: first) }
         for port in ports { parcels[port.number].append(.sendToAll(message, members)) }
+    }
+
+    func close(_ connection: RouterConnection, _ closing: RouterClosing) {
+        put(closing.frame.map { .close(connection, $0) } ?? .abort(connection), for: connection)
     }
 
     func put(_ parcel: RouterPort.Parcel, for connection: RouterConnection) {
@@ -275,13 +297,15 @@ final class RouterCore: @unchecked Sendable {
 }
 
 extension RouterClosing {
-    /// How the WebSocket says it.
-    var frame: CloseFrame {
+    /// How the WebSocket says it; nil: not at all.
+    var frame: CloseFrame? {
         switch self {
+        case .cut: nil
         case .goodbye: CloseFrame(.normal)
         case .violation: CloseFrame(.protocolError, reason: "the rules of WAMP were broken")
         case .overrun: CloseFrame(.tryAgainLater, reason: "too slow")
         case .stopping: CloseFrame(.goingAway, reason: "the router stops")
+        case .failure: CloseFrame(.internalError, reason: "the router failed")
         }
     }
 }

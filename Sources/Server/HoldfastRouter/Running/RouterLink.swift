@@ -8,9 +8,6 @@ import WebSocketCore
 ///
 /// SAFETY: all is touched on the event loop of `port` only.
 final class RouterLink: @unchecked Sendable {
-    /// What a message costs the router beside its bytes.
-    private static let messageCost = 256
-
     let serialization: WAMPSerialization
     let transport: ValueMap
     private let port: RouterPort
@@ -21,8 +18,8 @@ final class RouterLink: @unchecked Sendable {
     private var waitingBytes = 0
     /// The client was told that it is too slow; nothing but the reason goes to it.
     private var isOverrun = false
-    /// How it is to be closed when everything is handed over.
-    private var farewell: CloseFrame?
+    /// How it is to be closed when everything is handed over, and by when.
+    private var farewell: (frame: CloseFrame, deadline: NIODeadline)?
     /// Bytes that the router has not yet looked at.
     private var unheard = 0
     private var isHeld = false
@@ -36,7 +33,9 @@ final class RouterLink: @unchecked Sendable {
     /// The connection is open.
     func opened(_ exit: any LinkExit) {
         self.exit = exit
-        guard let id = port.add(self) else { return exit.close(CloseFrame(.tryAgainLater, reason: "too many connections")) }
+        guard let id = port.add(self) else {
+            return exit.close(CloseFrame(.tryAgainLater, reason: "too many connections"), by: .now())
+        }
         self.id = id
         port.hear(.opened(id, transport: transport), from: self, cost: 0)
     }
@@ -44,7 +43,7 @@ final class RouterLink: @unchecked Sendable {
     /// A message came.
     func heard(_ message: Result<WAMPMessage, WAMPFormatError>, bytes: Int) {
         guard let id, farewell == nil else { return }
-        let cost = bytes + Self.messageCost
+        let cost = bytes + Self.cost(of: message)
         unheard += cost
         if unheard > port.limits.unheard, !isHeld {
             isHeld = true
@@ -53,6 +52,15 @@ final class RouterLink: @unchecked Sendable {
         switch message {
         case .success(let message): port.hear(.received(id, message), from: self, cost: cost)
         case .failure(let error): port.hear(.undecodable(id, error), from: self, cost: cost)
+        }
+    }
+
+    /// What a message costs the router beside its bytes: some bring about far more than they say.
+    private static func cost(of message: Result<WAMPMessage, WAMPFormatError>) -> Int {
+        switch message {
+        case .success(.subscribe(_, let options, _)) where options["get_retained"]?.bool == true: 64 * 1024
+        case .success(.call(_, _, let procedure, _)) where WAMPURI.isReserved(procedure): 16 * 1024
+        default: 256
         }
     }
 
@@ -99,13 +107,14 @@ final class RouterLink: @unchecked Sendable {
         sayFarewell()
     }
 
-    /// Closes when all that it was told is handed over, though not later than ``WAMPRouterConfiguration/farewell`` allows.
+    /// Closes when all that it was told is handed over, though not later than ``WAMPRouterConfiguration/Limits/farewell`` allows.
     func close(_ frame: CloseFrame) {
         guard farewell == nil else { return }
-        farewell = frame
+        let deadline = NIODeadline.now() + .nanoseconds(port.limits.farewell.wholeNanoseconds)
+        farewell = (frame, deadline)
         sayFarewell()
         guard !waiting.isEmpty else { return }
-        port.loop.assumeIsolated().scheduleTask(in: .nanoseconds(port.limits.farewell.wholeNanoseconds)) { [weak self] in
+        port.loop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] in
             self?.dropWaiting()
             self?.sayFarewell()
         }
@@ -116,7 +125,7 @@ final class RouterLink: @unchecked Sendable {
 
     private func sayFarewell() {
         guard let farewell, waiting.isEmpty else { return }
-        exit?.close(farewell)
+        exit?.close(farewell.frame, by: farewell.deadline)
     }
 
     private func dropWaiting() { (waiting, waitingBytes) = ([], 0) }

@@ -22,6 +22,7 @@ final class RouterPort: @unchecked Sendable {
     private let codecLimits: CodecLimits
     /// How long a message may be; once they have joined, clients are sent none that the router would not take itself.
     private let messageLimit: Int
+    private let writesPlainBase64: Bool
     private let core: RouterCore
     private var links: [RouterLink?] = []
     private var freeSlots: [Int] = []
@@ -36,6 +37,7 @@ final class RouterPort: @unchecked Sendable {
     init(_ loop: any EventLoop, number: Int, core: RouterCore) {
         (self.loop, self.number, self.core, limits) = (loop, number, core, core.configuration.limits)
         messageLimit = core.configuration.server.limits.message
+        writesPlainBase64 = core.configuration.policy.quirks.writesPlainBase64
         codecLimits = CodecLimits(maximumDepth: 64, maximumBytes: messageLimit)
     }
 
@@ -100,9 +102,15 @@ final class RouterPort: @unchecked Sendable {
     func deliver(_ parcels: [Parcel]) {
         for parcel in parcels {
             switch parcel {
-            case .send(let message, let id): link(id).map { tell(message, $0, id) }
+            case .send(let message, let id):
+                guard let link = link(id) else { continue }
+                if writesPlainBase64, link.serialization == .json {
+                    tell(message.withPlainBase64, link, id)
+                } else {
+                    tell(message, link, id)
+                }
             case .sendToAll(let message, let members):
-                var many = MessageForMany(message)
+                var many = MessageForMany(message, inJSON: writesPlainBase64 ? message.withPlainBase64 : nil)
                 for id in members where id.port == number { link(id).map { tell(&many, $0, id) } }
             case .close(let id, let frame): link(id)?.close(frame)
             case .abort(let id): link(id)?.abort()

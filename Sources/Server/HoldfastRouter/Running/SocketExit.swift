@@ -1,5 +1,6 @@
 import CodecCore
 import HoldfastServer
+import NIOCore
 import WAMPCore
 import WebSocketCore
 import WebSocketNIO
@@ -45,7 +46,8 @@ final class SocketExit: InlineHandler, LinkExit {
         }
     }
 
-    func close(_ frame: CloseFrame) { socket?.close(code: frame.code ?? .normal, reason: frame.reason) }
+    // A socket has a deadline of its own.
+    func close(_ frame: CloseFrame, by _: NIODeadline) { socket?.close(code: frame.code ?? .normal, reason: frame.reason) }
     func abort() { socket?.abort() }
     func pause() { socket?.pauseReceiving() }
     func resume() { socket?.resumeReceiving() }

@@ -53,7 +53,7 @@ final class TransportExit: LinkExit, @unchecked Sendable {
     private func read() async {
         while let batch = await nextBatch(), !batch.isEmpty {
             let messages = messages(in: batch)
-            try? await port.loop.flatSubmit { self.hear(messages) }.get()
+            try? await port.loop.flatSubmit { self.hear(messages[...]) }.get()
         }
     }
 
@@ -100,9 +100,13 @@ final class TransportExit: LinkExit, @unchecked Sendable {
     }
 
     /// Says when more may come.
-    private func hear(_ messages: [(Result<WAMPMessage, WAMPFormatError>, bytes: Int)]) -> EventLoopFuture<Void> {
-        for (message, bytes) in messages { link?.heard(message, bytes: bytes) }
-        return onResume?.futureResult ?? port.loop.makeSucceededVoidFuture()
+    private func hear(_ messages: ArraySlice<(Result<WAMPMessage, WAMPFormatError>, bytes: Int)>) -> EventLoopFuture<Void> {
+        var rest = messages
+        while let (message, bytes) = rest.popFirst() {
+            link?.heard(message, bytes: bytes)
+            if let onResume { return onResume.futureResult.flatMap { [rest] in self.hear(rest) } }
+        }
+        return port.loop.makeSucceededVoidFuture()
     }
 
     func send(_ message: WrittenMessage) -> Bool {
@@ -115,7 +119,13 @@ final class TransportExit: LinkExit, @unchecked Sendable {
         return true
     }
 
-    func close(_ frame: CloseFrame) { errand.yield(.close(frame)) }
+    func close(_ frame: CloseFrame, by deadline: NIODeadline) {
+        errand.yield(.close(frame))
+        // It comes after the message that the client does not take.
+        guard isSending else { return }
+        port.loop.assumeIsolated().scheduleTask(deadline: deadline) { if self.isSending { self.transport.abort() } }
+    }
+
     func abort() { transport.abort() }
     func pause() { onResume = onResume ?? port.loop.makePromise() }
     func resume() { onResume.take()?.succeed() }

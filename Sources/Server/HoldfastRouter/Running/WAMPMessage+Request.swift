@@ -43,6 +43,12 @@ extension WAMPMessage {
         return (try? arguments.list)?.first?.string
     }
 
+    /// The subscription of which this asks the last events.
+    var historyID: WAMPID? {
+        guard case .call(_, _, "wamp.subscription.get_events", let arguments) = self else { return nil }
+        return (try? arguments.list)?.first?.int.flatMap { WAMPID(exactly: $0) }
+    }
+
     /// The same testament, with or without telling who published it.
     func disclosingTestament(_ isDisclosed: Bool) -> WAMPMessage {
         guard case .call(let request, let options, let procedure, let arguments) = self, let list = try? arguments.list,

@@ -33,15 +33,17 @@ enum WrittenMessage: Sendable {
 /// A message for many clients of one event loop: written once for each serialization that one of them speaks.
 struct MessageForMany {
     let message: WAMPMessage
+    /// Nil: the same.
+    private let inJSON: WAMPMessage?
     private var json: Result<WrittenMessage, CodecError>?
     private var messagePack: Result<WrittenMessage, CodecError>?
     private var cbor: Result<WrittenMessage, CodecError>?
 
-    init(_ message: WAMPMessage) { self.message = message }
+    init(_ message: WAMPMessage, inJSON: WAMPMessage? = nil) { (self.message, self.inJSON) = (message, inJSON) }
 
     mutating func written(as serialization: WAMPSerialization) throws(CodecError) -> WrittenMessage {
         switch serialization {
-        case .json: try Self.once(&json, message, serialization)
+        case .json: if let inJSON { try Self.once(&json, inJSON, serialization) } else { try Self.once(&json, message, serialization) }
         case .messagePack: try Self.once(&messagePack, message, serialization)
         case .cbor: try Self.once(&cbor, message, serialization)
         }

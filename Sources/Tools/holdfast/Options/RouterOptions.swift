@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Holdfast
 import HoldfastRouter
 import Logging
 
@@ -71,6 +72,8 @@ struct RouterOptions: ParsableArguments {
         configuration.server = server
         configuration.server.unsentLimit = unsentLimit
         configuration.server.compression = nil
+        // Two long messages in a row are no sign of a slow client.
+        configuration.limits.waiting = max(configuration.limits.waiting, 4 * min(server.limits.message, .max / 4))
         configuration.origins = origin
         configuration.authenticator = try roster()
         configuration.logger = Logger(label: "holdfast.router") { _ in ServerLogHandler(lines: log, logLevel: trace ? .trace : .info) }

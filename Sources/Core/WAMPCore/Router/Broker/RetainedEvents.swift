@@ -69,8 +69,10 @@ struct RetainedEvents: Hashable, Sendable {
         guard match != .exact else { return topics[uri].flatMap(last).map { [$0] } ?? [] }
         var pattern = PatternIndex<Bool>()
         pattern[uri, match] = true
-        let found = topics.values.compactMap { events in
-            events.first.flatMap { pattern.best(for: $0.topic) } == nil ? nil : last(events)
+        let found = topics.compactMap { topic, events in
+            // There may be many topics: a prefix is looked at where it stands.
+            let isMeant = match == .prefix ? topic.utf8.starts(with: uri.utf8) : pattern.best(for: topic) != nil
+            return isMeant ? last(events) : nil
         }
         let last = found.sorted { $0.turn < $1.turn }.suffix(Self.replayed)
         var (room, count) = (Self.replayedBytes, 0)

@@ -1,0 +1,62 @@
+import CodecCore
+import HoldfastTesting
+import NIOCore
+import Testing
+import WAMPCore
+import WebSocketCore
+
+@testable import HoldfastRouter
+
+/// How much is taken of one client.
+@Suite(.timeLimit(.minutes(1))) struct RouterLinkTests {
+    /// Takes all, and knows whether more may come.
+    ///
+    /// SAFETY: touched on the event loop of its link only, but for what is constant.
+    private final class Exit: LinkExit, @unchecked Sendable {
+        let resumed: EventLoopPromise<Void>
+        var isPaused = false
+
+        init(_ loop: any EventLoop) { resumed = loop.makePromise() }
+
+        func send(_ message: WrittenMessage) -> Bool { true }
+        func close(_ frame: CloseFrame, by deadline: NIODeadline) {}
+        func abort() {}
+        func pause() { isPaused = true }
+        func resume() {
+            isPaused = false
+            resumed.succeed()
+        }
+    }
+
+    /// Whether more may come after each of some messages that come at once; then waits until more may come.
+    private func pauses(_ messages: [WAMPMessage], _ configuration: WAMPRouterConfiguration = .quiet) async throws -> [Bool] {
+        let router = WAMPRouter(configuration, clock: ManualClock(), seed: 1)
+        let port = router.core.ownPort
+        let exit = Exit(port.loop)
+        let pauses = try await port.loop.submit {
+            let link = RouterLink(.json, transport: ValueMap(), at: port)
+            link.opened(exit)
+            return messages.map { message in
+                link.heard(.success(message), bytes: 50)
+                return exit.isPaused
+            }
+        }.get()
+        if pauses.last == true { try await exit.resumed.futureResult.get() } else { exit.resumed.succeed() }
+        return withExtendedLifetime(router) { pauses }
+    }
+
+    @Test func `nothing more is taken of a client that says more than the router has looked at, until it has`() async throws {
+        let publication = WAMPMessage.publish(request: 1, options: ValueMap(), topic: "a", .none)
+        let configuration = WAMPRouterConfiguration.quiet { $0.limits.unheard = 1000 }
+        #expect(try await pauses([WAMPMessage](repeating: publication, count: 4), configuration) == [false, false, false, true])
+    }
+
+    @Test func `requests that bring about far more than they say are taken a few at a time`() async throws {
+        let plain = WAMPMessage.subscribe(request: 1, options: ["match": "prefix"], topic: "")
+        #expect(try await !pauses([WAMPMessage](repeating: plain, count: 100)).contains(true))
+        let replay = WAMPMessage.subscribe(request: 1, options: ["match": "prefix", "get_retained": true], topic: "")
+        #expect(try await pauses([WAMPMessage](repeating: replay, count: 5)).firstIndex(of: true) == 3)
+        let history = WAMPMessage.call(request: 1, options: ValueMap(), procedure: "wamp.subscription.get_events", WAMPArguments([1]))
+        #expect(try await pauses([WAMPMessage](repeating: history, count: 20)).firstIndex(of: true) == 15)
+    }
+}
