@@ -257,7 +257,7 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "QuotesCore", "RoomCore", "RoomsWire",
-                "WAMPCore", "HoldfastCodecs",
+                "WAMPCore", "WAMPAudit", "HoldfastCodecs",
             ],
             path: "Fuzz/Targets",
             swiftSettings: strict),
@@ -278,8 +278,12 @@ let package = Package(
         .testTarget(
             name: "RoomCoreTests", dependencies: ["MachineCore", "CodecCore", "RoomCore", "RoomHistory", "HoldfastTesting"],
             swiftSettings: strict),
+        // Does anything to a client and a router of WAMP, and judges what they make of it: tests by chance, the fuzzer by bytes.
+        .target(
+            name: "WAMPAudit", dependencies: ["MachineCore", "CodecCore", "WAMPCore"], path: "Tests/WAMPAudit", swiftSettings: strict),
         .testTarget(
-            name: "WAMPCoreTests", dependencies: ["MachineCore", "CodecCore", "WAMPCore", "HoldfastTesting"], swiftSettings: strict),
+            name: "WAMPCoreTests", dependencies: ["MachineCore", "CodecCore", "WAMPCore", "WAMPAudit", "HoldfastTesting"],
+            swiftSettings: strict),
         .testTarget(name: "WAMPSigningTests", dependencies: ["CodecCore", "WAMPCore", "WAMPSigning", crypto], swiftSettings: strict),
         .testTarget(
             name: "RoomsWireTests", dependencies: ["MachineCore", "CodecCore", "WebSocketCore", "RoomCore", "RoomsWire", protobuf],

@@ -42,7 +42,7 @@ protobuf() {
 
 build() {
     local runtime=Sources/Runtime/WebSocketRuntime/Deflate fingerprint
-    fingerprint=$(find -L Sources/Core Sources/Runtime/RoomsWire Sources/Client/HoldfastCodecs Sources/Runtime/CZlib "$runtime" Fuzz/Targets Fuzz/Driver Fuzz/run.sh -type f -print0 |
+    fingerprint=$(find -L Sources/Core Sources/Runtime/RoomsWire Sources/Client/HoldfastCodecs Sources/Runtime/CZlib "$runtime" Tests/WAMPAudit Fuzz/Targets Fuzz/Driver Fuzz/run.sh -type f -print0 |
         sort -z | xargs -0 cat | cksum)
     if [[ -x $fuzzer && $(cat "$build/fingerprint" 2>/dev/null) == "$fingerprint" ]]; then return; fi
     echo "building the fuzzer"
@@ -54,6 +54,7 @@ build() {
     compile CodecCore Sources/Core/CodecCore
     compile RoomCore Sources/Core/RoomCore
     compile WAMPCore Sources/Core/WAMPCore
+    compile WAMPAudit Tests/WAMPAudit
     protobuf
     compile RoomsWire Sources/Runtime/RoomsWire
     compile HoldfastCodecs Sources/Client/HoldfastCodecs

@@ -46,6 +46,7 @@ do throws(WAMPError) {
     case .refused where error.uri == WAMPURI.Error.noSuchProcedure: print("nobody offers it at present")
     case .refused: print("the answer: \(error.uri ?? "") \((try? error.arguments.list) ?? [])")
     case .timedOut: print("too slow")
+    case .connectionLost where error.wasSent == false: print("it never left: once more does no harm")
     case .connectionLost: print("it may have had its effect, or not")
     default: print(error)
     }

@@ -43,6 +43,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case hubFrame
     /// A message of WAMP: a byte that picks the serialization, then its bytes → `WAMPMessage`.
     case wampMessage
+    /// A list of inputs → WAMP's `ClientMachine`.
+    case clientMachine
+    /// A list of inputs → WAMP's `RouterMachine`.
+    case routerMachine
 
     /// Runs the body; throws a ``Finding`` if a rule of ours is broken, and traps if the library does.
     public func run(_ bytes: UnsafeRawBufferPointer) throws {
@@ -68,6 +72,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .clientFrame: try Self.clientFrame(&input)
         case .hubFrame: try Self.hubFrame(&input)
         case .wampMessage: try Self.wampMessage(&input)
+        case .clientMachine: try Self.clientMachine(&input)
+        case .routerMachine: try Self.routerMachine(&input)
         }
     }
 }

@@ -30,7 +30,7 @@ struct WAMPStage: Sendable {
         try await answer(#require(await server.nextAttempt()), serialization)
     }
 
-    private func answer(_ attempt: MemoryServer.Attempt, _ serialization: WAMPSerialization) async throws -> WAMPPeer {
+    func answer(_ attempt: MemoryServer.Attempt, _ serialization: WAMPSerialization = .messagePack) async throws -> WAMPPeer {
         let agreement = Agreement(subprotocol: serialization.subprotocol, response: ResponseHead(status: 101))
         return WAMPPeer(transport: attempt.accept(agreement), serialization: serialization)
     }

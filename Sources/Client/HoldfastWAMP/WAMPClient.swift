@@ -45,7 +45,7 @@ public final class WAMPClient: Sendable {
 
     /// Speaks over a socket that is there already; see ``WAMPOptions/prepare(_:_:)``.
     ///
-    /// Nobody else should send over it.
+    /// Nobody else should send over it. It is closed when this is, or when the last reference to this is gone.
     ///
     /// - Parameters:
     ///   - socket: The socket; it lives at least as long as this.

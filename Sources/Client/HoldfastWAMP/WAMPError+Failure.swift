@@ -8,12 +8,15 @@ extension WAMPError {
         WAMPURI.Error.noSuchProcedure, WAMPURI.Error.authorizationFailed, WAMPURI.Close.systemShutdown,
     ]
 
-    /// The failure of a request.
-    init(_ failure: ClientFailure, of request: String?) {
+    /// The failure of a request; where that is the loss of the connection, with why it was lost.
+    init(_ failure: ClientFailure, of request: String?, because cause: WAMPError? = nil) {
         switch failure {
         case .refused(let uri, let arguments):
             self.init(.refused, uri: uri, arguments: arguments, request: request, wasSent: true, isRetryable: Self.passing.contains(uri))
-        case .connectionLost(let wasSent): self.init(.connectionLost, request: request, wasSent: wasSent, isRetryable: true)
+        case .connectionLost(let wasSent):
+            self.init(
+                .connectionLost, request: request, wasSent: wasSent, detail: cause?.detail, underlying: cause?.underlying,
+                isRetryable: true)
         case .timedOut(let wasSent):
             self.init(.timedOut, uri: WAMPURI.Error.timeout, request: request, wasSent: wasSent, isRetryable: true)
         case .cancelled(let wasSent): self.init(.cancelled, uri: WAMPURI.Error.canceled, request: request, wasSent: wasSent)
@@ -34,9 +37,11 @@ extension WAMPError {
             .dismissed, uri: WAMPURI.Error.authenticationFailed, detail: detail, underlying: underlying, isRetryable: isRetryable)
     }
 
-    /// The end of the socket.
+    /// The end of the socket; routers say in the reason of their close frame what they took offence at.
     init(_ error: WebSocketError) {
-        self.init(.connection, detail: error.transport.detail, underlying: error, isRetryable: error.isRetryable)
+        var detail = error.transport.detail
+        if let reason = error.closeRecord?.received?.reason, !reason.isEmpty, !detail.contains(reason) { detail += ": \(reason)" }
+        self.init(.connection, detail: detail, underlying: error, isRetryable: error.isRetryable)
     }
 
     /// The same, of a request.

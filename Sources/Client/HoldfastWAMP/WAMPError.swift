@@ -14,9 +14,7 @@ public struct WAMPError: Error, Sendable, CustomStringConvertible {
 
         /// The router or the callee answered with an error; ``WAMPError/uri`` says which.
         public static let refused = Code("refused")
-        /// The connection was lost before the answer came.
-        ///
-        /// What was handed to a slow connection counts as sent, though it may never have left.
+        /// The connection was lost before the answer came; ``WAMPError/wasSent`` says whether the request had left.
         public static let connectionLost = Code("connectionLost")
         /// Its time was over.
         public static let timedOut = Code("timedOut")
@@ -58,6 +56,9 @@ public struct WAMPError: Error, Sendable, CustomStringConvertible {
     /// The request it belongs to, in words: `CALL com.app.add2`; nil if it is the session's.
     public let request: String?
     /// Whether the request had been sent, where that is known: if not, it certainly had no effect.
+    ///
+    /// What the connection has taken counts as sent, whether or not it came to the router; so does what a router cut off by ending the
+    /// session.
     public let wasSent: Bool?
     /// More, in words.
     public let detail: String?

@@ -18,7 +18,7 @@ public struct WAMPOptions: Sendable {
     public var maximumWaiting = 65536
     /// How many invocations of a procedure may run at once; more are refused with `wamp.error.unavailable`.
     public var maximumInvocations = 1024
-    /// How deep and how long a message of the router may be; values of declared types have the standard limits besides.
+    /// How deep and how long a message of the router may be.
     public var limits = CodecLimits.standard
     /// What becomes of an error that a handler throws and that is no ``WAMPFailure``.
     ///
@@ -45,6 +45,8 @@ public struct WAMPOptions: Sendable {
         options.connection.subprotocols = serializations.map(\.subprotocol)
         // A router that goes away says goodbye, and then closes in peace: that is no wish of the app's.
         options.reconnect.losses[.closed(.normal)] = .retry
+        // One message was too long, and is not sent again; whoever else uses the client has nothing to do with that.
+        options.reconnect.losses[.closed(.messageTooBig)] = .retry
         // Crossbar listens before it knows its paths: for a moment after its start there is nothing at any of them.
         options.reconnect.losses[.refused(status: 404)] = .retry
     }

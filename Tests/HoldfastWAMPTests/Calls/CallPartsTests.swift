@@ -2,6 +2,7 @@ import CodecCore
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import NIOConcurrencyHelpers
 import Testing
 import WAMPCore
 
@@ -74,5 +75,43 @@ import WAMPCore
             if !isMore { try await peer.answer(call, [6]) }
         }
         #expect(try await sum.result() == WAMPArguments([6]))
+        let late = await #expect(throws: WAMPError.self) { try await sum.send([4]) }
+        #expect(late?.code == .cancelled)
+    }
+
+    @Test("whoever sends input of a call that has failed is told why")
+    func failedInput() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let sum = try stage.wamp.callInParts("com.app.sum", [1])
+        let call = try await peer.call()
+        try await peer.send(.error(.call, request: call.request, details: [:], uri: "com.app.error.tired", .none))
+        let error = await #expect(throws: WAMPError.self) { while !Task.isCancelled { try await sum.send([2]) } }
+        #expect(error?.uri == "com.app.error.tired")
+        let other = try stage.wamp.callInParts("com.app.sum", [1])
+        other.cancel()
+        #expect(await #expect(throws: WAMPError.self) { try await other.send([2]) }?.code == .cancelled)
+    }
+
+    @Test("more input waits with its sender for the session, and ends with the patience of its call")
+    func inputWithoutSession() async throws {
+        let stage = WAMPStage()
+        let hasty = try stage.wamp.callInParts("com.app.hasty", [1], options: CallOptions(joinPatience: .seconds(3)))
+        while await stage.clock.nextSleep() != .seconds(3) {}
+        let sum = try stage.wamp.callInParts("com.app.sum", [1], options: CallOptions(joinPatience: .seconds(60)))
+        let sent = NIOLockedValueBox(0)
+        let sending = Task {
+            for part in 2...3 {
+                try await sum.send([.integer(Int64(part))])
+                sent.withLockedValue { $0 += 1 }
+            }
+        }
+        let waiting = Task { try await hasty.send([2]) }
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(sent.withLockedValue(\.self) == 0)
+        stage.clock.advance(by: .seconds(3))
+        #expect(await #expect(throws: WAMPError.self) { try await waiting.value }?.code == .timedOut)
+        let peer = try await stage.accept()
+        for part in 1...3 { #expect(try await peer.call().arguments == WAMPArguments([.integer(Int64(part))])) }
+        try await sending.value
     }
 }

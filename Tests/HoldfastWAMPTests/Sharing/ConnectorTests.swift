@@ -51,6 +51,15 @@ import WebSocketCore
         try await three.client.joined()
     }
 
+    @Test("a grace for ever is no longer than the system's clocks can wait")
+    func forEver() async throws {
+        let connector = WAMPConnector(closingAfter: .seconds(Int64.max), clock: grace) { [server, clock] in
+            WAMPClient(socket: WebSocket(clock: clock, connect: server.connect), realm: "realm1", clock: clock)
+        }
+        _ = connector.lease()
+        #expect(await grace.nextSleep() == .seconds(1 << 32))
+    }
+
     @Test("a user that comes in time keeps the connection")
     func inTime() async throws {
         var one: WAMPLease? = connector.lease()

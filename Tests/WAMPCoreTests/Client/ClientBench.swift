@@ -126,6 +126,8 @@ extension ClientEffect {
 
 extension ClientInput {
     static var open: ClientInput { .opened(authExtra: [:]) }
+    /// All that was sent has left.
+    static var lost: ClientInput { .lost(unsent: []) }
     static func call(_ handle: ClientHandle, _ options: CallOptions = CallOptions()) -> ClientInput {
         .call(handle, procedure: "com.add", .none, options)
     }

@@ -178,6 +178,25 @@ import Testing
         #expect(bench.look() == [], "no timer of an old session is left")
     }
 
+    @Test func `what never left is told apart from what may have arrived`() {
+        var bench = ClientBench.joined()
+        let acknowledged = PublishOptions(isAcknowledged: true)
+        bench.handle(
+            .call(1), .publish(2, topic: "a.b", .none, acknowledged), .call(3), .publish(4, topic: "a.b", .none, acknowledged),
+            .callInParts(5, procedure: "com.sum", .none, CallOptions()), .callInParts(6, procedure: "com.sum", .none, CallOptions()),
+            .part(5, .none, isLast: true))
+        _ = bench.look()
+        bench.handle(.lost(unsent: [3, 4, 5, 6]))
+        #expect(
+            bench.news().dropFirst()
+                == [
+                    .failed(1, .connectionLost(wasSent: true)), .failed(2, .connectionLost(wasSent: true)),
+                    .failed(3, .connectionLost(wasSent: false)), .failed(4, .connectionLost(wasSent: false)),
+                    // Which of its parts did not leave is not known.
+                    .failed(5, .connectionLost(wasSent: true)), .failed(6, .connectionLost(wasSent: false)),
+                ])
+    }
+
     @Test func `a new connection without word of the old one's end is its end as well`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1), .open)
@@ -260,6 +279,29 @@ import Testing
         var bench = ClientBench.joined(ClientBench.nothing)
         bench.handle(.callInParts(1, procedure: "com.add", .none, CallOptions()), .part(1, .none, isLast: true))
         #expect(bench.look() == [.failed(1, .unsupported("progressive_call_invocations"))])
+    }
+
+    @Test func `no patience is longer than a moment can be away`() {
+        let ever = Duration.seconds(Int64.max)
+        var bench = ClientBench(policy: ClientPolicy(realm: "realm1", joinPatience: ever, answerPatience: ever))
+        bench.handle(
+            .call(1, CallOptions(timeout: ever, joinPatience: ever)), .publish(2, topic: "a.b", .none, PublishOptions(patience: ever)),
+            .subscribe(3, TopicKey("a.b"), SubscribeOptions(), patience: ever),
+            .register(4, procedure: "com.add", RegisterOptions(takeoverPatience: ever), patience: ever))
+        #expect(bench.machine.deadline == Moment(.seconds(1 << 32)))
+        bench.join()
+        bench.receive(.subscribed(request: 1, subscription: 5), .registered(request: 2, registration: 6))
+        #expect(bench.machine.deadline == Moment(.seconds(1 << 32)))
+        bench.rejoin()
+        bench.receive(.aRefusal(.register, 2, "wamp.error.procedure_already_exists"), .subscribed(request: 1, subscription: 5))
+        bench.pass(.milliseconds(100))
+        #expect(bench.sent().last == .register(request: 3, options: [:], procedure: "com.add"))
+    }
+
+    @Test func `a patience that is less than none is none`() {
+        var bench = ClientBench()
+        bench.handle(.call(1, CallOptions(joinPatience: .seconds(Int64.min))))
+        #expect(bench.machine.deadline == .start)
     }
 
     // MARK: Publishing

@@ -2,6 +2,7 @@ import CodecCore
 import HoldfastTesting
 import MachineCore
 import Testing
+import WAMPAudit
 
 @testable import WAMPCore
 

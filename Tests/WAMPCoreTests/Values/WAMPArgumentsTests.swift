@@ -88,10 +88,11 @@ import WAMPCore
         }
         #expect(try raw.withRawList(value) == [1, "two", [3]])
         #expect(try raw.withRawKeywords(value) == ["four": 4])
-        #expect(try raw.withRawValue(at: 0, value) == 1)
-        #expect(try raw.withRawValue(at: 2, value) == [3])
-        #expect(try raw.withRawValue(at: 3, value) == Value?.none)
-        #expect(try raw.withRawValue(at: -1, value) == Value?.none)
+        #expect(try raw.withRawValue(at: [0], value) == 1)
+        #expect(try raw.withRawValue(at: [2], value) == [3])
+        #expect(try raw.withRawValue(at: [2, 0], value) == 3)
+        #expect(try raw.withRawValue(at: [3], value) == Value?.none)
+        #expect(try raw.withRawValue(at: [-1], value) == Value?.none)
         #expect(try values.withRawList(value) == Value?.none)
         let again = try WAMPArguments(
             list: try #require(raw.withRawList { bytes, _ in bytes.withUnsafeBytes { Array($0) } }),
@@ -99,6 +100,35 @@ import WAMPCore
         #expect(again == values && again.rawSerialization == serialization)
         #expect(try WAMPArguments(list: [], as: serialization) == .none)
         #expect(throws: CodecError.self) { try WAMPArguments(list: [0xFF, 0x00], as: serialization) }
+    }
+
+    @Test(arguments: WAMPSerialization.allCases) func `a value is found by its path, and the others are not read`(
+        serialization: WAMPSerialization
+    ) throws {
+        let list: [Value] = [[50, "x", ["y": 1], [.bytes([7])]], nil]
+        let paths: [[Int]] = [[], [0], [0, 0], [0, 2], [0, 3, 0], [1]]
+        let found: [Value] = [.array(list), list[0], 50, ["y": 1], .bytes([7]), nil]
+        let wrong = [[2], [-1], [1, 0], [0, 4], [0, 0, 0], [0, 2, 0], [0, -1]]
+        let bytes = try WAMPMessage.yield(request: 1, options: [:], WAMPArguments(list)).encoded(as: serialization)
+        guard case .yield(_, _, let raw) = try wampMessage(bytes, serialization) else { return }
+        for arguments in [raw, WAMPArguments(list)] {
+            #expect(try paths.map { try arguments.value(at: $0) } == found)
+            #expect(try wrong.allSatisfy { try arguments.value(at: $0) == Value?.none })
+        }
+        #expect(wrong.allSatisfy { raw.withRawValue(at: $0) { _, _ in true } == nil })
+    }
+
+    @Test func `a value is found in lists of which the length was not told`() throws {
+        let cbor: [UInt8] = [0x9F, 0x9F, 0x18, 0x32, 0xBF, 0x61, 0x79, 0x01, 0xFF, 0x9F, 0x05, 0xFF, 0xFF, 0xFF]
+        let raw = try WAMPArguments(list: cbor, as: .cbor)
+        #expect(try raw.value(at: [0, 0]) == 50)
+        #expect(try raw.value(at: [0, 2, 0]) == 5)
+        #expect(try raw.value(at: [0, 1, 0]) == Value?.none)
+        #expect(try raw.value(at: [0, 3]) == Value?.none)
+        let json = try WAMPArguments(list: Array(#" [ [ 50 , {"y":1} , [ 5 ] ] ] "#.utf8), as: .json)
+        #expect(try json.value(at: [0, 0]) == 50)
+        #expect(try json.value(at: [0, 2, 0]) == 5)
+        #expect(try json.value(at: [0, 1, 0]) == Value?.none)
     }
 
     @Test func `only lists and dictionaries are arguments`() {

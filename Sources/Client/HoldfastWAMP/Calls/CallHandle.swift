@@ -16,9 +16,21 @@ final class CallHandle: Sendable {
 
     func cancel() { if let handle { desk.cancel(handle) } }
 
-    /// Sends the next part of the input.
+    /// Sends the next part of the input; waits for the session, and while the connection takes nothing.
     func send(_ arguments: WAMPArguments, isLast: Bool) async throws(WAMPError) {
-        try await desk.roomToSend(within: nil, "\(request)")
-        if let handle { desk.tell(.part(handle, arguments, isLast: isLast)) }
+        while true {
+            let version = mailbox.changes.version
+            try checkOpen()
+            try await desk.roomToSend(within: nil, "\(request)")
+            if let handle, desk.send(handle, arguments, isLast: isLast) { return }
+            if Task.isCancelled { throw WAMPError(.cancelled, request: "\(request)", wasSent: false) }
+            await mailbox.changes.next(after: version)
+        }
+    }
+    /// Fails with why the call has ended, if it has.
+    func checkOpen() throws(WAMPError) {
+        guard let end = mailbox.end else { return }
+        try end.get()
+        throw WAMPError(.cancelled, request: "\(request)", wasSent: false, detail: "the call has its result")
     }
 }

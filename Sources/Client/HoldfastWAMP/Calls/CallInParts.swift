@@ -10,12 +10,14 @@ public struct CallInParts: Sendable {
     /// The result in parts as they come; the last one is the result itself.
     public var progress: CallProgress<WAMPArguments> { CallProgress(call: call, form: .raw) }
 
-    /// Sends the next part of the input.
+    /// Sends the next part of the input; waits until the session has joined, and while the connection takes nothing.
+    ///
+    /// - Throws: Why the call has ended; ``WAMPError/Code/cancelled`` if that is because its result is there.
     public func send(_ list: [Value] = [], keywords: ValueMap = ValueMap()) async throws(WAMPError) {
         try await call.send(WAMPArguments(list, keywords: keywords), isLast: false)
     }
 
-    /// Sends the last part of the input.
+    /// Sends the last part of the input; as ``send(_:keywords:)``.
     public func finish(_ list: [Value] = [], keywords: ValueMap = ValueMap()) async throws(WAMPError) {
         try await call.send(WAMPArguments(list, keywords: keywords), isLast: true)
     }

@@ -34,6 +34,9 @@ final class CallMailbox: Sendable {
         }
     }
 
+    /// How it ended; nil while more may come.
+    var end: Result<Void, WAMPError>? { state.withLockedValue(\.end) }
+
     /// No more comes.
     func finish(_ end: Result<Void, WAMPError>) {
         state.withLockedValue { $0.end = $0.end ?? end }

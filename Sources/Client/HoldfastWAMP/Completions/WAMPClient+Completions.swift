@@ -33,12 +33,13 @@ extension WAMPClient {
     }
 
     /// Publishes an event; see ``publish(_:_:options:)``.
+    @discardableResult
     public func publish<Content>(
         _ topic: Topic<Content>, _ content: Content, options: PublishOptions = PublishOptions(), on queue: DispatchQueue = .main,
         completion: @escaping @Sendable (Result<WAMPID?, WAMPError>) -> Void
-    ) {
+    ) -> WAMPCancellation {
         let request = "PUBLISH \(topic.uri)"
-        _ = begin(queue, completion) { () throws(WAMPError) in
+        return begin(queue, completion) { () throws(WAMPError) in
             guard topic.match == .exact else { throw WAMPError(.invalidURI, request: request, detail: "this is a pattern") }
             do { return try topic.form.encode(content, desk.serialization) } catch { throw .unencodable(error, request) }
         } _: { arguments, reply in
@@ -49,10 +50,11 @@ extension WAMPClient {
     }
 
     /// Publishes an event to a topic by its URI; see ``publish(_:_:keywords:options:)``.
+    @discardableResult
     public func publish(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: PublishOptions = PublishOptions(),
         on queue: DispatchQueue = .main, completion: @escaping @Sendable (Result<WAMPID?, WAMPError>) -> Void
-    ) {
+    ) -> WAMPCancellation {
         publish(Topic.raw(uri), WAMPArguments(list, keywords: keywords), options: options, on: queue, completion: completion)
     }
 

@@ -27,12 +27,7 @@ extension WAMPClient {
                 let feed = try await desk.subscribe(TopicKey(topic.uri, match: topic.match), options, buffer)
                 var items = EventItems(feed: feed, form: topic.form).makeAsyncIterator()
                 while let item = try await items.next() {
-                    await withCheckedContinuation { done in
-                        queue.async {
-                            hear(item)
-                            done.resume()
-                        }
-                    }
+                    await queue.turn { hear(item) }
                 }
             } catch {
                 if error.code != .cancelled { result = .failure(error) }

@@ -19,7 +19,7 @@ extension WAMPDesk {
     func roomToSend(within patience: Duration?, _ request: @autoclosure () -> String) async throws(WAMPError) -> Duration {
         guard let line = state.withLockedValue(\.line), line.count >= WAMPLine.crowd else { return .zero }
         let start = time.now()
-        let limit = start + (patience ?? options.answerPatience)
+        let limit = start + (patience ?? options.answerPatience).bounded
         // SAFETY: cancelled when the wait is over.
         let alarm = Task { [time] in if (try? await time.sleep(limit)) != nil { line.changes.announce() } }
         defer { alarm.cancel() }
@@ -58,7 +58,7 @@ extension WAMPDesk {
     }
 
     /// Waits for an outcome; when the task is cancelled, what was begun is ended.
-    private func outcome<Value: Sendable>(
+    func outcome<Value: Sendable>(
         _ end: @escaping @Sendable (ClientHandle) -> Void, _ begin: (WAMPReply<Value>) -> ClientHandle?
     ) async throws(WAMPError) -> (Value, ClientHandle?) {
         let begun = NIOLockedValueBox<ClientHandle?>(nil)
@@ -111,6 +111,16 @@ extension WAMPDesk {
                 &state, now)
         }
         return CallHandle(desk: self, handle: handle, mailbox: mailbox, request: request)
+    }
+
+    /// Sends the next part of a call's input; false while the call waits for the session, or has ended.
+    func send(_ handle: ClientHandle, _ part: WAMPArguments, isLast: Bool) -> Bool {
+        var isUnderWay = false
+        change { state, now in
+            isUnderWay = state.session != nil && state.pending[handle] != nil
+            if isUnderWay { Self.tell(.part(handle, part, isLast: isLast), &state, now) }
+        }
+        return isUnderWay
     }
 
     /// The app no longer wants a call's result.

@@ -19,12 +19,11 @@ extension WAMPDesk {
                 // A router that asks for more than it takes is read no further.
                 if line.count >= WAMPLine.throng { await line.room(below: WAMPLine.throng) }
             case .state(.connected): break
+            case .state(.waiting(_, let cause?)): change { state, now in lose(&state, now, for: cause) }
             case .state: change { state, now in lose(&state, now) }
             case .reconnecting(_, _, let cause):
                 change { state, now in
-                    lose(&state, now)
-                    // Why the machine has ended the session says more than that its connection was closed for that.
-                    if !state.isDropped { state.cause = WAMPError(cause) }
+                    lose(&state, now, for: cause)
                     (state.isDropped, state.isWaiting) = (false, true)
                     state.deeds.append(.announce(changes))
                 }
@@ -54,9 +53,11 @@ extension WAMPDesk {
     }
 
     /// There is no connection any more, or another one.
-    func lose(_ state: inout State, _ now: Moment) {
+    func lose(_ state: inout State, _ now: Moment, for cause: WebSocketError? = nil) {
+        // Why the machine has ended the session says more than that its connection was closed for that.
+        if let cause, !state.isDropped { state.cause = WAMPError(cause) }
         guard let line = state.line else { return }
-        line.end()
+        let unsent = line.end()
         (state.line, state.session, state.identification, state.isWaiting) = (nil, nil, nil, true)
         state.deeds += state.proofs.values.map { .cancel($0) }
         state.proofs = [:]
@@ -66,7 +67,7 @@ extension WAMPDesk {
             state.deeds.append(.announce(running.registration.changes))
         }
         state.deeds.append(.announce(changes))
-        Self.tell(.lost, &state, now)
+        Self.tell(.lost(unsent: unsent), &state, now)
     }
 
     private func receive(_ message: Message, _ line: WAMPLine) {

@@ -10,6 +10,8 @@ extension WAMPDesk {
         case .joined(let session):
             (state.session, state.cause, state.isWaiting) = (session, nil, false)
             state.deeds += [.announce(changes), .joined(session)]
+            // Who has more input for a call that waited for the session waits as well.
+            for case .progress(let mailbox, _) in state.pending.values { state.deeds.append(.announce(mailbox.changes)) }
         case .parted:
             (state.session, state.isWaiting) = (nil, true)
             state.deeds.append(.announce(changes))
@@ -90,10 +92,10 @@ extension WAMPDesk {
     /// Something that the app waits for or has is over; without a failure because all is.
     func end(_ handle: ClientHandle, _ failure: ClientFailure?, _ state: inout State) {
         guard let pending = state.pending.removeValue(forKey: handle) else { return }
-        let ending = state.ending
+        let (cause, ending) = (state.cause, state.ending)
         func error(_ request: String) -> WAMPError {
             // Why the session has ended says more than that it has.
-            if let failure, failure != .ended { return WAMPError(failure, of: request) }
+            if let failure, failure != .ended { return WAMPError(failure, of: request, because: cause ?? ending) }
             return (ending ?? WAMPError(.closed)).of(request)
         }
         switch pending {

@@ -188,6 +188,8 @@ final class WAMPDesk: Sendable {
     func finish(_ error: WAMPError?) {
         change { state, now in
             guard !state.isOver else { return }
+            // A socket of the app's would live on, and with it a session that nobody listens to.
+            state.deeds.append(.part(.stop))
             lose(&state, now)
             Self.tell(.leave(reason: WAMPURI.Close.closeRealm), &state, now)
             state.ending = state.ending ?? error ?? WAMPError(.closed)
@@ -226,7 +228,7 @@ final class WAMPDesk: Sendable {
 
     /// Waits until the session has joined.
     func joined(within patience: Duration?) async throws(WAMPError) -> JoinedSession {
-        let limit = patience.map { time.now() + $0 }
+        let limit = patience.map { time.now() + $0.bounded }
         let alarm = limit.map { limit in
             // SAFETY: cancelled when the wait is over.
             Task { [time, changes] in if (try? await time.sleep(limit)) != nil { changes.announce() } }

@@ -14,6 +14,14 @@ final class WAMPLine: Sendable {
     enum Item: Sendable {
         case message(WAMPMessage)
         case part(WAMPParting)
+
+        /// The number of a call or a publication.
+        fileprivate var request: WAMPID? {
+            switch self {
+            case .message(.call(let request, _, _, _)), .message(.publish(let request, _, _, _)): request
+            case .message, .part: nil
+            }
+        }
     }
     private struct State {
         var items: Deque<Item> = []
@@ -21,6 +29,8 @@ final class WAMPLine: Sendable {
         var isBusy = false
         /// The connection takes nothing at once: a task waits for it.
         var isCongested = false
+        /// The connection has ended, which it says by itself: what is left here never leaves.
+        var isBroken = false
         var isOver = false
         /// What cannot wait for the messages before it.
         var urgent: WAMPParting?
@@ -64,8 +74,11 @@ final class WAMPLine: Sendable {
                 case .part(let parting): part(parting, connection)
                 case .message(let message):
                     guard let encoded = encode(message) else { continue }
-                    // One that is ending says so by itself.
-                    if (try? connection.offer(encoded)) == false { return wait(encoded, items.dropFirst(place + 1)) }
+                    switch try? connection.offer(encoded) {
+                    case true?: break
+                    case false?: return wait(encoded, items.dropFirst(place))
+                    case nil: return hold(items.dropFirst(place), isBroken: true)
+                    }
                 }
             }
             state.withLockedValue { $0.isBusy = false }
@@ -94,17 +107,32 @@ final class WAMPLine: Sendable {
         }
     }
 
-    /// The connection takes nothing at once: the rest waits for it, in order.
-    private func wait(_ first: Message, _ rest: Deque<Item>.SubSequence) {
-        state.withLockedValue { state in
-            state.isCongested = true
+    /// Keeps in order what the connection does not take; a farewell does not wait for that.
+    private func hold(_ rest: some Collection<Item>, isBroken: Bool) {
+        let parting = state.withLockedValue { state -> WAMPParting? in
+            (state.isCongested, state.isBroken) = (true, isBroken)
+            guard !state.isOver else { return nil }
             state.items.prepend(contentsOf: rest)
+            var last: WAMPParting?
+            state.items.removeAll { item in
+                guard case .part(let parting) = item else { return false }
+                last = parting
+                return true
+            }
+            return last
         }
+        if isBroken { changes.announce() }
+        if let parting { part(parting, connection) }
+    }
+
+    /// The connection takes nothing at once: what is left waits for it, the first of it written already.
+    private func wait(_ first: Message, _ items: Deque<Item>.SubSequence) {
+        hold(items.dropFirst(), isBroken: false)
         // SAFETY: ends when the connection has taken it all, or is ending.
         Task {
-            var next: Message? = first
-            while let message = next {
-                guard (try? await connection.send(message)) != nil else { break }
+            var next = items.first.map { (first, $0) }
+            while let (message, item) = next {
+                guard (try? await connection.send(message)) != nil else { return hold([item], isBroken: true) }
                 next = nextWaiting()
             }
             let isDone = state.withLockedValue { state in
@@ -116,7 +144,7 @@ final class WAMPLine: Sendable {
         }
     }
 
-    private func nextWaiting() -> Message? {
+    private func nextWaiting() -> (Message, Item)? {
         while true {
             let (item, isRelieved) = state.withLockedValue { state -> (Item?, Bool) in
                 guard !state.isOver, let item = state.items.popFirst() else { return (nil, false) }
@@ -124,10 +152,10 @@ final class WAMPLine: Sendable {
                 return (item, state.items.count % (Self.crowd / 2) == Self.crowd / 2 - 1)
             }
             if isRelieved { changes.announce() }
+            guard let item else { return nil }
             switch item {
-            case .message(let message)?: if let encoded = encode(message) { return encoded }
-            case .part(let parting)?: part(parting, connection)
-            case nil: return nil
+            case .message(let message): if let encoded = encode(message) { return (encoded, item) }
+            case .part(let parting): part(parting, connection)
             }
         }
     }
@@ -139,18 +167,22 @@ final class WAMPLine: Sendable {
     func room(below limit: Int, isEnough: () -> Bool = { false }) async {
         while !Task.isCancelled {
             let version = changes.version
-            if state.withLockedValue({ $0.isOver || $0.items.count < limit }) || isEnough() { return }
+            if state.withLockedValue({ $0.isOver || $0.isBroken || $0.items.count < limit }) || isEnough() { return }
             await changes.next(after: version)
         }
     }
 
     /// The connection is gone.
-    func end() {
-        state.withLockedValue { state in
+    ///
+    /// - Returns: The calls and publications of which it never took anything.
+    func end() -> Set<WAMPID> {
+        let unsent = state.withLockedValue { state in
             state.isOver = true
-            state.items = []
+            defer { state.items = [] }
+            return state.items
         }
         changes.announce()
+        return Set(unsent.compactMap(\.request))
     }
 }
 

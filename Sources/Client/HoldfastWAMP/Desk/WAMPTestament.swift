@@ -6,21 +6,20 @@ struct WAMPTestament: Sendable {
     static let procedure = "wamp.session.add_testament"
     static let flush = "wamp.session.flush_testaments"
 
-    let topic: String
-    let arguments: WAMPArguments
-    let options: PublishOptions
     let scope: TestamentScope
-
     /// What the call carries.
     ///
     /// Source: WAMP, "Session Testament".
-    func call() throws(CodecError) -> WAMPArguments {
-        WAMPArguments(
+    let call: WAMPArguments
+
+    init(topic: String, arguments: WAMPArguments, options: PublishOptions, scope: TestamentScope) throws(CodecError) {
+        self.scope = scope
+        call = WAMPArguments(
             [.text(topic), .array(try arguments.list), .map(try arguments.keywords)],
-            keywords: ["publish_options": .map(publishOptions), "scope": .text(scope.rawValue)])
+            keywords: ["publish_options": .map(Self.map(options)), "scope": .text(scope.rawValue)])
     }
 
-    private var publishOptions: ValueMap {
+    private static func map(_ options: PublishOptions) -> ValueMap {
         var map = options.other
         if options.isRetained { map["retain"] = true }
         if let discloseMe = options.discloseMe { map["disclose_me"] = .bool(discloseMe) }

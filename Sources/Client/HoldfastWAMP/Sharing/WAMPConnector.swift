@@ -1,5 +1,6 @@
 import Holdfast
 import NIOConcurrencyHelpers
+import WAMPCore
 import WebSocketRuntime
 
 /// One client for many users, who come and go without knowing of each other: it connects with the first, and closes a while after the last.
@@ -35,7 +36,7 @@ public final class WAMPConnector: Sendable {
         closingAfter grace: Duration = .seconds(5), clock: C = ContinuousClock(), make: @escaping @Sendable () -> WAMPClient
     ) where C.Duration == Duration {
         (self.grace, self.make) = (grace, make)
-        sleep = { try await clock.sleep(for: $0) }
+        sleep = { try await clock.sleep(for: $0.bounded) }
     }
 
     /// The client, for as long as the lease is kept.

@@ -4,23 +4,27 @@ import WAMPCore
 
 /// How values of Swift get into arguments and out of them: straight to bytes and from bytes where the serialization is binary.
 enum ArgumentsCoding {
+    /// What came was found to be within the client's limits when it came.
+    private static let unlimited = CodecLimits(maximumDepth: .max, maximumBytes: .max)
     /// In JSON, bytes may be plain Base64: not all routers mark them as the specification has it.
-    private static let options: CodecOptions = {
-        var options = CodecOptions()
+    private static let reading: CodecOptions = {
+        var options = CodecOptions(limits: unlimited)
         options.readsBase64 = true
         return options
     }()
-    private static let values = (encoder: ValueEncoder(options: options), decoder: ValueDecoder(options: options))
-    private static let messagePack = (encoder: MessagePackEncoder(options: options), decoder: MessagePackDecoder(options: options))
-    private static let cbor = (encoder: CBOREncoder(options: options), decoder: CBORDecoder(options: options))
+    /// How long something is that is sent is up to the app; what lies in itself without end is a mistake.
+    private static let writing = CodecOptions(limits: CodecLimits(maximumBytes: .max))
+    private static let values = (encoder: ValueEncoder(options: writing), decoder: ValueDecoder(options: reading))
+    private static let messagePack = (encoder: MessagePackEncoder(options: writing), decoder: MessagePackDecoder(options: reading))
+    private static let cbor = (encoder: CBOREncoder(options: writing), decoder: CBORDecoder(options: reading))
 
     // MARK: - Writing
 
     /// A value as all arguments by place: it has to be written as an array.
     static func list<Source: Encodable>(_ source: Source, _ serialization: WAMPSerialization?) throws -> WAMPArguments {
         switch serialization {
-        case .messagePack: return try WAMPArguments(list: messagePack.encoder.encode(source), as: .messagePack)
-        case .cbor: return try WAMPArguments(list: cbor.encoder.encode(source), as: .cbor)
+        case .messagePack: return try WAMPArguments(list: messagePack.encoder.encode(source), as: .messagePack, limits: unlimited)
+        case .cbor: return try WAMPArguments(list: cbor.encoder.encode(source), as: .cbor, limits: unlimited)
         case .json, nil:
             guard let items = try values.encoder.encode(source).items else { throw mismatch(Source.self, "as an array") }
             return WAMPArguments(items)
@@ -30,8 +34,9 @@ enum ArgumentsCoding {
     /// A value as all arguments by name: it has to be written with keys.
     static func keywords<Source: Encodable>(_ source: Source, _ serialization: WAMPSerialization?) throws -> WAMPArguments {
         switch serialization {
-        case .messagePack: return try WAMPArguments(list: [], keywords: messagePack.encoder.encode(source), as: .messagePack)
-        case .cbor: return try WAMPArguments(list: [], keywords: cbor.encoder.encode(source), as: .cbor)
+        case .messagePack:
+            return try WAMPArguments(list: [], keywords: messagePack.encoder.encode(source), as: .messagePack, limits: unlimited)
+        case .cbor: return try WAMPArguments(list: [], keywords: cbor.encoder.encode(source), as: .cbor, limits: unlimited)
         case .json, nil:
             guard let entries = try values.encoder.encode(source).entries else { throw mismatch(Source.self, "with keys") }
             return WAMPArguments(keywords: entries)
@@ -56,6 +61,13 @@ enum ArgumentsCoding {
         let value = try arguments.withRawKeywords { bytes, serialization in try decode(type, bytes, serialization) }
         if case .some(.some(let value)) = value { return value }
         return try values.decoder.decode(type, from: .map(arguments.keywords))
+    }
+
+    /// What stands at a place among the arguments, straight from its bytes where they are binary; null if there is nothing.
+    static func value<Target: Decodable>(_ type: Target.Type, at path: [Int], in arguments: WAMPArguments) throws -> Target {
+        let value = try arguments.withRawValue(at: path) { bytes, serialization in try decode(type, bytes, serialization) }
+        if case .some(.some(let value)) = value { return value }
+        return try self.value(type, of: arguments.value(at: path) ?? .null)
     }
 
     /// Data of no fixed shape as a value of Swift.

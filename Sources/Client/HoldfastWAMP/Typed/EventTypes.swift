@@ -4,6 +4,8 @@ public import WAMPCore
 
 /// Events of several types on one topic, told apart by a number or a name that they carry.
 ///
+/// That is looked at first, and only then what it says is decoded as its type; nothing else is.
+///
 /// ```swift
 /// enum Ride { case moved(Position), ended(Receipt) }
 /// let types = EventTypes<Ride>(at: .place(0))
@@ -14,11 +16,13 @@ public import WAMPCore
 public struct EventTypes<Content>: Sendable {
     /// Where something stands in an event.
     public struct Place: Hashable, Sendable {
-        enum Kind: Hashable, Sendable { case place(Int), key(String), keyword(String), list, keywords }
+        enum Kind: Hashable, Sendable { case path([Int]), key(String), keyword(String), list, keywords }
         let kind: Kind
 
         /// The argument at a place, counted from 0.
-        public static func place(_ index: Int) -> Place { Place(kind: .place(index)) }
+        public static func place(_ index: Int) -> Place { Place(kind: .path([index])) }
+        /// What stands at a place, counted from 0, in the first argument, which is an array.
+        public static func item(_ index: Int) -> Place { Place(kind: .path([0, index])) }
         /// What stands under a key in the first argument.
         public static func key(_ key: String) -> Place { Place(kind: .key(key)) }
         /// A keyword argument.
@@ -32,19 +36,18 @@ public struct EventTypes<Content>: Sendable {
             switch kind {
             case .list: try ArgumentsCoding.value(type, ofListIn: arguments)
             case .keywords: try ArgumentsCoding.value(type, ofKeywordsIn: arguments)
-            case .place, .key, .keyword: try ArgumentsCoding.value(type, of: value(in: arguments))
+            case .path(let path): try ArgumentsCoding.value(type, at: path, in: arguments)
+            case .key, .keyword: try ArgumentsCoding.value(type, of: value(in: arguments))
             }
         }
 
         func value(in arguments: WAMPArguments) throws -> Value {
             switch kind {
-            case .place(let index):
-                let list = try arguments.list
-                return list.indices.contains(index) ? list[index] : .null
-            case .key(let key): return try arguments.list.first?[key] ?? .null
-            case .keyword(let name): return try arguments.keywords[.text(name)] ?? .null
-            case .list: return try .array(arguments.list)
-            case .keywords: return try .map(arguments.keywords)
+            case .path(let path): try arguments.value(at: path) ?? .null
+            case .key(let key): try arguments.value(at: [0])?[key] ?? .null
+            case .keyword(let name): try arguments.keywords[.text(name)] ?? .null
+            case .list: try .array(arguments.list)
+            case .keywords: try .map(arguments.keywords)
             }
         }
     }

@@ -2,7 +2,7 @@
 public enum ClientFailure: Error, Hashable, Sendable {
     /// The router or the callee answered with an error.
     case refused(uri: String, arguments: WAMPArguments)
-    /// The connection was lost; whether the request had been sent by then.
+    /// The connection was lost; whether the request may have been sent by then.
     case connectionLost(wasSent: Bool)
     /// Its time was over; whether it had been sent by then.
     case timedOut(wasSent: Bool)

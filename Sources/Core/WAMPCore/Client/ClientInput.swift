@@ -12,8 +12,8 @@ public enum ClientInput: Sendable {
     case received(WAMPMessage)
     /// Something came that is no message.
     case undecodable(WAMPFormatError)
-    /// The connection is gone.
-    case lost
+    /// The connection is gone, and these requests with it, of which it never took anything.
+    case lost(unsent: Set<WAMPID>)
     /// The proof that ``ClientEffect/prove(_:method:extra:)`` asked for.
     case proven(ClientHandle, signature: String, extra: ValueMap)
     /// There is no proof: why, in words. The client aborts, and may try again with the next connection.

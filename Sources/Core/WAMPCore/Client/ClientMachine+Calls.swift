@@ -9,12 +9,12 @@ extension ClientMachine {
         if let failure = refusal(of: procedure, mayWait: options.joinPatience != nil) {
             return effects.append(.news(.failed(handle, failure)))
         }
-        let due = options.timeout.map { now + $0 }
+        let due = options.timeout.map { now + $0.bounded }
         let parts: [CallPart]? = inParts ? [] : nil
         guard phase != .joined else {
             return send(handle, procedure, arguments, options, due: due, parts: parts, at: now, into: &effects)
         }
-        let joinBy = now + (options.joinPatience ?? .zero)
+        let joinBy = now + (options.joinPatience ?? .zero).bounded
         line.append(.call(procedure: procedure, arguments, options, due: due, parts: parts), of: handle)
         alarms.set(.request(handle), at: due.map { min($0, joinBy) } ?? joinBy)
     }
@@ -24,7 +24,7 @@ extension ClientMachine {
         into effects: inout [ClientEffect]
     ) {
         if let failure = refusal(of: topic, mayWait: options.patience != nil) { return effects.append(.news(.failed(handle, failure))) }
-        let due = now + (options.patience ?? policy.answerPatience)
+        let due = now + (options.patience ?? policy.answerPatience).bounded
         guard phase != .joined else { return send(handle, topic, arguments, options, due: due, into: &effects) }
         line.append(.publish(topic: topic, arguments, options, due: due), of: handle)
         alarms.set(.request(handle), at: due)
@@ -47,15 +47,16 @@ extension ClientMachine {
         _ handle: ClientHandle, _ topic: String, _ arguments: WAMPArguments, _ options: PublishOptions, due: Moment,
         into effects: inout [ClientEffect]
     ) {
-        if options.isAcknowledged {
-            let id = number(.publish(handle))
-            sent[handle] = id
-            alarms.set(.request(handle), at: due)
-            effects.append(.send(.publish(request: id, options: options.wire, topic: topic, arguments)))
-        } else {
-            effects.append(.send(.publish(request: numbers.next(), options: options.wire, topic: topic, arguments)))
-            effects.append(.news(.published(handle, publication: nil)))
-        }
+        var wire = options.wire
+        // A router's history does not tell whom an event was not for: its name does, once that is known.
+        let isOwn = wire["exclude_me"] != false && topics.isRecalled(topic)
+        if isOwn { wire["acknowledge"] = true }
+        let id = options.isAcknowledged ? number(.publish(handle)) : numbers.next()
+        if isOwn { topics.own.ask(id) }
+        effects.append(.send(.publish(request: id, options: wire, topic: topic, arguments)))
+        guard options.isAcknowledged else { return effects.append(.news(.published(handle, publication: nil))) }
+        sent[handle] = id
+        alarms.set(.request(handle), at: due)
     }
 
     private mutating func send(
@@ -85,10 +86,9 @@ extension ClientMachine {
             return end(handle, .tooManyWaiting, into: &effects)
         }
         guard case .call(var call)? = requests[id], let procedure = call.openProcedure else { return }
-        if part.isLast {
-            call.openProcedure = nil
-            requests[id] = .call(call)
-        }
+        call.hasContinued = true
+        if part.isLast { call.openProcedure = nil }
+        requests[id] = .call(call)
         effects.append(
             .send(.call(request: id, options: part.isLast ? ValueMap() : ["progress": true], procedure: procedure, part.arguments)))
     }
@@ -114,6 +114,7 @@ extension ClientMachine {
     }
 
     mutating func published(_ request: WAMPID, publication: WAMPID, at now: Moment, into effects: inout [ClientEffect]) {
+        topics.own.hear(request, publication: publication)
         guard case .publish(let handle)? = answered(.publish, request, at: now, into: &effects) else { return }
         sent[handle] = nil
         alarms.cancel(.request(handle))

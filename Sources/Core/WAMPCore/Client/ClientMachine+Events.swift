@@ -65,7 +65,7 @@ extension ClientMachine {
         guard let subscription = topic.subscription, !history.listeners.isEmpty else { return }
         // What came since the subscription stands is the end of the history too; the retained event is not, it may be old.
         let live = Set(history.held.lazy.filter { $0.details["retained"] != true }.map(\.publication))
-        let missed = topic.missed(of: events ?? []).filter { !live.contains($0.publication) }
+        let missed = topic.missed(of: events ?? []).filter { !live.contains($0.publication) && !topics.own.contains($0.publication) }
         let known = Set(missed.map(\.publication))
         effects.append(.news(.gap(history.listeners, events == nil ? .reconnected : .filled(events: missed.count))))
         for event in missed + history.held.filter({ !known.contains($0.publication) }) {

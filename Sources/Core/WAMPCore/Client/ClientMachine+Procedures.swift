@@ -74,7 +74,7 @@ extension ClientMachine {
         guard let procedure = procedures[number], procedure.isWanted else {
             return settle(procedure: number, at: now, into: &effects)
         }
-        let until = procedure.toleratedUntil ?? now + procedure.options.takeoverPatience
+        let until = procedure.toleratedUntil ?? now + procedure.options.takeoverPatience.bounded
         let isPassing = refusal.uri == WAMPURI.Error.procedureAlreadyExists || WAMPURI.isPassing(refusal.uri)
         guard isPassing, procedure.hasStood || procedure.wasAskedBefore, now < until else {
             return end(procedure: number, refusal.failure, at: now, into: &effects)
@@ -95,7 +95,7 @@ extension ClientMachine {
         guard let id = details["registration"]?.int.flatMap(WAMPID.init(exactly:)), let number = procedures.number(of: id) else { return }
         procedures.update(number) {
             $0.registration = nil
-            $0.toleratedUntil = now + $0.options.takeoverPatience
+            $0.toleratedUntil = now + $0.options.takeoverPatience.bounded
             if now - $0.standsSince >= Self.settledAfter { $0.tries = 0 }
         }
         guard let procedure = procedures[number] else { return }

@@ -4,7 +4,7 @@ internal import MachineCore
 extension ClientMachine {
     mutating func open(authExtra: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
         if let ending { return effects.append(.drop(ending)) }
-        if phase != .apart { lose(at: now, into: &effects) }
+        if phase != .apart { lose(unsent: [], at: now, into: &effects) }
         guard phase != .over else { return }
         phase = .greeted
         (method, candidate, router, numbers) = (nil, nil, RouterTraits(), RequestNumbers())
@@ -128,7 +128,7 @@ extension ClientMachine {
         if ending.isFinal { endEverything(into: &effects) }
     }
 
-    mutating func lose(at now: Moment, into effects: inout [ClientEffect]) {
+    mutating func lose(unsent: Set<WAMPID>, at now: Moment, into effects: inout [ClientEffect]) {
         switch phase {
         case .apart, .over: return
         case .leaving: drop(.left, at: now, into: &effects)
@@ -137,25 +137,31 @@ extension ClientMachine {
             alarms.cancel(.join)
         case .joined:
             phase = .apart
-            part(.connectionLost(wasSent: true), at: now, into: &effects)
+            part(.connectionLost(wasSent: true), unsent: unsent, at: now, into: &effects)
         }
     }
 
-    private mutating func part(_ failure: ClientFailure, at now: Moment, into effects: inout [ClientEffect]) {
+    private mutating func part(
+        _ failure: ClientFailure, unsent: Set<WAMPID> = [], at now: Moment, into effects: inout [ClientEffect]
+    ) {
         effects.append(.news(.parted))
-        endSession(failure, at: now, into: &effects)
+        endSession(failure, unsent: unsent, at: now, into: &effects)
     }
 
     /// Ends what belongs to the session: nothing of it is answered any more.
-    private mutating func endSession(_ failure: ClientFailure, at now: Moment, into effects: inout [ClientEffect]) {
-        for (_, request) in requests.sorted(by: { $0.key < $1.key }) {
+    private mutating func endSession(
+        _ failure: ClientFailure, unsent: Set<WAMPID> = [], at now: Moment, into effects: inout [ClientEffect]
+    ) {
+        for (id, request) in requests.sorted(by: { $0.key < $1.key }) {
+            let end = unsent.contains(id) ? .connectionLost(wasSent: false) : failure
             switch request {
             case .call(let call):
                 alarms.cancel(.request(call.handle))
-                effects.append(.news(.failed(call.handle, failure)))
+                // Of input in parts, perhaps only a later one did not leave.
+                effects.append(.news(.failed(call.handle, call.hasContinued ? failure : end)))
             case .publish(let handle):
                 alarms.cancel(.request(handle))
-                effects.append(.news(.failed(handle, failure)))
+                effects.append(.news(.failed(handle, end)))
             case .subscribe, .unsubscribe, .register, .unregister, .history: break
             }
         }

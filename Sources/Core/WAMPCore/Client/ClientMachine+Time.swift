@@ -19,3 +19,8 @@ extension ClientMachine {
         }
     }
 }
+
+extension Duration {
+    /// As much of it as a moment can be away: longer than any process lives, where an app means for ever.
+    package var bounded: Duration { min(max(self, .zero), .seconds(1 << 32)) }
+}

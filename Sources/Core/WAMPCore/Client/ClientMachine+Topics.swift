@@ -142,6 +142,7 @@ extension ClientMachine {
     // MARK: Ends
 
     mutating func loseTopics(at now: Moment, into effects: inout [ClientEffect]) {
+        topics.own.lose()
         for number in topics.inOrder {
             finishHistory(topic: number, nil, into: &effects)
             alarms.cancel(.topic(number))

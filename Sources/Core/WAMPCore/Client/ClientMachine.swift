@@ -35,7 +35,11 @@ public struct ClientMachine: Machine {
     /// - Parameters:
     ///   - policy: Who it is, and its bounds.
     ///   - seed: Where chance begins: the pauses before a registration is tried again.
-    public init(policy: ClientPolicy, seed: UInt64) { (self.policy, generator) = (policy, SplitMix64(seed: seed)) }
+    public init(policy: ClientPolicy, seed: UInt64) {
+        var policy = policy
+        (policy.joinPatience, policy.answerPatience) = (policy.joinPatience.bounded, policy.answerPatience.bounded)
+        (self.policy, generator) = (policy, SplitMix64(seed: seed))
+    }
 
     /// When the next patience ends, or the next pause; nil if nothing waits.
     public var deadline: Moment? { alarms.next }
@@ -46,7 +50,7 @@ public struct ClientMachine: Machine {
         case .opened(let authExtra): open(authExtra: authExtra, at: now, into: &effects)
         case .received(let message): receive(message, at: now, into: &effects)
         case .undecodable(let error): receive(error, at: now, into: &effects)
-        case .lost: lose(at: now, into: &effects)
+        case .lost(let unsent): lose(unsent: unsent, at: now, into: &effects)
         case .proven(let handle, let signature, let extra): prove(handle, signature: signature, extra: extra, into: &effects)
         case .unproven(let handle, let reason): disprove(handle, reason: reason, at: now, into: &effects)
         case .checked(let handle, let isGenuine): check(handle, isGenuine: isGenuine, at: now, into: &effects)
@@ -60,10 +64,10 @@ public struct ClientMachine: Machine {
         case .publish(let handle, let topic, let arguments, let options):
             publish(handle, topic, arguments, options, at: now, into: &effects)
         case .subscribe(let handle, let key, let options, let patience):
-            subscribe(handle, key, options, patience: patience, at: now, into: &effects)
+            subscribe(handle, key, options, patience: patience?.bounded, at: now, into: &effects)
         case .unsubscribe(let handle): unsubscribe(handle, at: now, into: &effects)
         case .register(let handle, let procedure, let options, let patience):
-            register(handle, procedure, options, patience: patience, at: now, into: &effects)
+            register(handle, procedure, options, patience: patience?.bounded, at: now, into: &effects)
         case .unregister(let handle): unregister(handle, at: now, into: &effects)
         case .yield(let handle, let arguments, let isFinal): yield(handle, arguments, isFinal: isFinal, into: &effects)
         case .fail(let handle, let uri, let arguments): fail(handle, uri: uri, arguments, into: &effects)

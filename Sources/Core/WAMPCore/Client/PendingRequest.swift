@@ -29,6 +29,8 @@ struct SentCall: Hashable, Sendable {
     let wantsProgress: Bool
     /// Whether an alarm is set.
     let hasTimeout: Bool
+    /// Whether more input was sent than the first part.
+    var hasContinued = false
     /// Under what more input is sent; nil: there comes none.
     var openProcedure: String?
 }

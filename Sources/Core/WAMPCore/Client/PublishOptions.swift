@@ -20,6 +20,8 @@ public struct PublishOptions: Hashable, Sendable {
     }
 
     /// Whether the router is to say that it has taken the event.
+    ///
+    /// Otherwise it counts as published as soon as a session sends it, also if the connection is lost before it has left.
     public var isAcknowledged: Bool
     /// Whether the publisher itself, as a subscriber, does not get the event.
     public var excludesMe: Bool

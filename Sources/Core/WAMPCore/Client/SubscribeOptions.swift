@@ -9,7 +9,10 @@ public struct SubscribeOptions: Hashable, Sendable {
     public var wantsRetained: Bool
     /// How many events of the router's history are fetched after a gap, at most 1024; 0: none.
     ///
-    /// Of a topic of which no event has come yet, those of the time before the subscription are among them. Source: WAMP, "Event History".
+    /// Of a topic of which no event has come yet, those of the time before the subscription are among them.
+    ///
+    /// What this client itself published to others is left out: the router is asked to acknowledge such events, wanted or not, and one is
+    /// among them only if the connection was lost before it did. Source: WAMP, "Event History".
     public var historyAfterGap: Int
     /// Other options, sent as they are.
     public var other: ValueMap

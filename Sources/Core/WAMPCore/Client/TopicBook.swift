@@ -18,6 +18,9 @@ struct TopicBook: Hashable, Sendable {
     private(set) var listeners: [ClientHandle: Listener] = [:]
     /// Listeners that were not told yet that their subscription stands.
     private(set) var waiting: Set<ClientHandle> = []
+    /// The topics whose history is wanted after a gap.
+    private var recalled: Set<Int> = []
+    var own = OwnPublications()
 
     var inOrder: [Int] { topics.keys.sorted() }
     var isEmpty: Bool { topics.isEmpty && listeners.isEmpty }
@@ -67,6 +70,7 @@ struct TopicBook: Hashable, Sendable {
 
     mutating func removeTopic(_ number: Int) {
         guard let topic = topics.removeValue(forKey: number) else { return }
+        recalled.remove(number)
         numbers[topic.key] = nil
         if let subscription = topic.subscription { audiences[subscription] = nil }
     }
@@ -80,7 +84,13 @@ struct TopicBook: Hashable, Sendable {
         if let subscription = topic.subscription {
             audiences[subscription] = Audience(topic: number, listeners: topic.listeners, isPlain: topic.isPlain)
         }
+        if topic.historyLength > 0 { recalled.insert(number) } else if !recalled.isEmpty { recalled.remove(number) }
         topics[number] = topic
+    }
+
+    /// Whether the history is wanted after a gap of what an event of this topic belongs to.
+    func isRecalled(_ topic: String) -> Bool {
+        !recalled.isEmpty && recalled.contains { topics[$0]?.key.matches(topic) == true }
     }
 
     // MARK: Events

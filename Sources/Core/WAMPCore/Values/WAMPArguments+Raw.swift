@@ -63,30 +63,64 @@ extension WAMPArguments {
     }
 
     /// Lends the bytes of the value at a place of the list as the peer sent it; nil if there are no bytes, or no such place.
-    public func withRawValue<Result>(at place: Int, _ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
-        guard case .raw(let raw) = storage, let range = raw.range(ofValueAt: place) else { return nil }
+    ///
+    /// - Parameters:
+    ///   - path: The place in the list, then that in the list which is there, and so on.
+    ///   - body: Gets the bytes, and what they are written in.
+    public func withRawValue<Result>(at path: [Int], _ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
+        guard case .raw(let raw) = storage, let range = raw.range(ofValueAt: path) else { return nil }
         return try unsafe raw.bytes.withUnsafeBytes {
             try body(unsafe UnsafeRawBufferPointer(rebasing: $0[range]).bytes, raw.serialization)
+        }
+    }
+
+    /// The value at a place of the list, without reading the others; nil if there is no such place.
+    ///
+    /// - Parameter path: The place in the list, then that in the list which is there, and so on.
+    /// - Throws: A `CodecError` if the peer sent what cannot be read.
+    public func value(at path: [Int]) throws(CodecError) -> Value? {
+        switch storage {
+        case .values(let list, _):
+            var value: Value? = .array(list)
+            for place in path { value = value?.items.flatMap { $0.indices.contains(place) ? $0[place] : nil } }
+            return value
+        case .raw(let raw):
+            guard let range = raw.range(ofValueAt: path) else { return nil }
+            return try raw.read(from: UInt32(range.lowerBound)) { reader throws(CodecError) in
+                try reader.wampValue(raw.serialization, levels: .max)
+            }
         }
     }
 }
 
 extension RawArguments {
-    fileprivate func range(ofValueAt place: Int) -> Range<Int>? {
-        guard place >= 0 else { return nil }
+    fileprivate func range(ofValueAt path: [Int]) -> Range<Int>? {
         let range = try? read(from: 0) { reader throws(CodecError) -> Range<Int>? in
-            var items = try reader.wampItems(serialization)
-            var left = place
-            while try items.next(&reader) {
+            var start = 0
+            for place in path {
+                var items = try reader.wampItems(serialization)
+                guard place >= 0, items.isList else { return nil }
+                for _ in 0..<place {
+                    guard try items.next(&reader) else { return nil }
+                    try reader.checkWAMP(serialization, levels: .max)
+                }
+                guard try items.next(&reader) else { return nil }
                 if serialization == .json { reader.skipSpace() }
-                let start = reader.position
-                try reader.checkWAMP(serialization, levels: .max)
-                if left == 0 { return start..<reader.position }
-                left -= 1
+                start = reader.position
             }
-            return nil
+            try reader.checkWAMP(serialization, levels: .max)
+            return start..<reader.position
         }
         return range ?? nil
+    }
+}
+
+extension ItemReader {
+    fileprivate var isList: Bool {
+        switch shape {
+        case .counted(_, let isMap, _), .open(let isMap, _): !isMap
+        case .json(let close): close == UInt8(ascii: "]")
+        }
     }
 }
 

@@ -1,0 +1,107 @@
+import CodecCore
+import Dispatch
+import Holdfast
+import HoldfastTesting
+import HoldfastWAMP
+import Testing
+import WAMPCore
+import WebSocketCore
+import WebSocketRuntime
+
+@Suite("Losses", .timeLimit(.minutes(1))) struct LossTests {
+    @Test("what was still here when the connection was lost is told as never sent")
+    func unsent() async throws {
+        let (stage, peer) = try await WAMPStage.narrow()
+        let first = Task { try await stage.wamp.call(API.add, 1, 2) }
+        _ = try await peer.call()
+        let queue = DispatchQueue(label: "test")
+        for number in 0..<100 { stage.wamp.publish(Topic<Int>("com.app.numbers"), number, on: queue) { _ in } }
+        // Nobody reads: what comes now waits behind the rest.
+        let publishing = Task {
+            try await stage.wamp.publish(API.chat, "hi", options: PublishOptions(isAcknowledged: true, patience: .seconds(7)))
+        }
+        while await stage.clock.nextSleep() != .seconds(7) {}
+        let second = Task { try await stage.wamp.call(API.add, 3, 4, options: CallOptions(timeout: .seconds(5))) }
+        while await stage.clock.nextSleep() != .seconds(5) {}
+        peer.transport.cut()
+        let sent = await #expect(throws: WAMPError.self) { try await first.value }
+        #expect(sent?.code == .connectionLost)
+        #expect(sent?.wasSent == true)
+        for error in [
+            await #expect(throws: WAMPError.self) { try await second.value },
+            await #expect(throws: WAMPError.self) { _ = try await publishing.value },
+        ] {
+            #expect(error?.code == .connectionLost)
+            #expect(error?.wasSent == false)
+            #expect(error?.isRetryable == true)
+        }
+    }
+
+    @Test("a router that closes for a message it cannot take says so in the end of the client, and of every call")
+    func closed() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let calling = Task { try await stage.wamp.call(API.add, 1, 2) }
+        _ = try await peer.call()
+        _ = await peer.transport.close(CloseFrame(.protocolError, reason: "why"))
+        let lost = await #expect(throws: WAMPError.self) { try await calling.value }
+        #expect(lost?.code == .connectionLost)
+        let ending = await #expect(throws: WAMPError.self) {
+            while !Task.isCancelled { try await stage.wamp.joined() }
+        }
+        #expect(ending?.code == .connection)
+        guard case .closed(let final?) = stage.wamp.state else { throw WAMPPeer.Mismatch(message: nil) }
+        for error in [lost, ending, final] {
+            #expect((error?.underlying as? WebSocketError)?.closeRecord?.received?.code == .protocolError)
+            #expect(error?.description.contains("1002") == true)
+            #expect(error?.description.contains(": why") == true)
+        }
+    }
+
+    @Test("why the connection was lost is told to every call, though another one follows")
+    func goingAway() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let calling = Task { try await stage.wamp.call(API.add, 1, 2) }
+        _ = try await peer.call()
+        _ = await peer.transport.close(CloseFrame(.serviceRestart, reason: "back soon"))
+        let lost = await #expect(throws: WAMPError.self) { try await calling.value }
+        #expect((lost?.underlying as? WebSocketError)?.closeRecord?.received?.code == .serviceRestart)
+        #expect(lost?.description.contains(": back soon") == true)
+    }
+
+    @Test("a router that closes for too long a message is joined again, for nothing is sent twice")
+    func tooLong() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        _ = await peer.transport.close(CloseFrame(.messageTooBig, reason: "too long"))
+        let other = try await stage.acceptAgain()
+        try await stage.wamp.joined()
+        async let sum = stage.wamp.call(API.add, 1, 2)
+        try await other.answer(other.call(), [3])
+        #expect(try await sum == 3)
+    }
+
+    @Test("a client that is released leaves no session behind, though its socket is the app's")
+    func released() async throws {
+        let server = MemoryServer()
+        var options = WebSocketOptions()
+        WAMPOptions.prepare(&options)
+        let socket = WebSocket(options, clock: ManualClock(), connect: server.connect)
+        var wamp: WAMPClient? = WAMPClient(socket: socket, realm: "realm1", clock: ManualClock())
+        let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
+        let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
+        try await peer.welcome()
+        try await wamp?.joined()
+        wamp = nil
+        while try await peer.next() != nil {}
+        #expect(peer.transport.closeRecord?.received?.code == .normal)
+        withExtendedLifetime(socket) {}
+    }
+
+    @Test("a patience for ever is no longer than the system's clocks can wait")
+    func patience() async throws {
+        let stage = WAMPStage()
+        let joining = Task { try await stage.wamp.joined(within: .seconds(Int64.max)) }
+        while await stage.clock.nextSleep() != .seconds(1 << 32) {}
+        _ = try await stage.accept()
+        #expect(try await joining.value.id == 4711)
+    }
+}

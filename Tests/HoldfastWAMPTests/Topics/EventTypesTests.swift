@@ -1,0 +1,53 @@
+import CodecCore
+import HoldfastWAMP
+import Testing
+import WAMPCore
+
+@Suite("Events of several types", .timeLimit(.minutes(1))) struct EventTypesTests {
+    struct Joined: Codable, Hashable, Sendable { var userid: Int }
+    enum Member: Hashable, Sendable { case joined(Joined), tagged([String]), renamed(String?), other(Value) }
+
+    /// The events of a topic of which this comes.
+    private func heard(_ events: [[Value]], _ types: EventTypes<Member>, _ serialization: WAMPSerialization) async throws -> [Member?] {
+        let (stage, peer) = try await WAMPStage.joined(serialization)
+        async let subscribing = stage.wamp.subscribe(Topic<Member>("com.app.members", form: types.form))
+        try await peer.subscribe(as: 5)
+        var items = try await subscribing.withGaps.makeAsyncIterator()
+        var members: [Member?] = []
+        for (number, event) in events.enumerated() {
+            try await peer.event(5, WAMPID(number) + 1, event)
+            if case .event(let event)? = try await items.next() { members.append(event.content) } else { members.append(nil) }
+        }
+        return members
+    }
+
+    @Test("the number may stand in an array that is the only argument, and what it says there, too", arguments: WAMPSerialization.allCases)
+    func array(_ serialization: WAMPSerialization) async throws {
+        let types = EventTypes<Member>(at: .item(0))
+            .with(50, as: Joined.self, in: .item(4)) { .joined($0) }
+            .with(51, as: [String].self, in: .item(3)) { .tagged($0) }
+            .with(52, as: String?.self, in: .item(1)) { .renamed($0) }
+            .otherwise { name, _ in .other(name) }
+        let events: [[Value]] = [
+            [[50, 7_814_135, [:], [], ["userid": 123]]], [[51, 7_814_135, [:], ["a", "b"], ["userid": 123]]], [[52]], [[52, "ann"]],
+            [["x", 1]], [[]], [], [50, 1], [[50, 1, [:], [], "no object"]], [["0": 50]],
+        ]
+        #expect(
+            try await heard(events, types, serialization) == [
+                .joined(Joined(userid: 123)), .tagged(["a", "b"]), .renamed(nil), .renamed("ann"), .other("x"), .other(nil), .other(nil),
+                .other(nil), nil, .other(nil),
+            ])
+    }
+
+    @Test("the number may stand among the arguments, or under a name", arguments: WAMPSerialization.allCases)
+    func places(_ serialization: WAMPSerialization) async throws {
+        let places = EventTypes<Member>(at: .place(0)).with(50, as: Joined.self, in: .place(4)) { .joined($0) }
+        let (joined, ann): (Value, Value) = (["userid": 123], ["kind": "joined", "userid": 7])
+        #expect(
+            try await heard([[50, 7_814_135, [:], [], joined], [51], []], places, serialization) == [
+                .joined(Joined(userid: 123)), nil, nil,
+            ])
+        let keys = EventTypes<Member>(at: .key("kind")).with("joined", as: Joined.self, in: .place(0)) { .joined($0) }
+        #expect(try await heard([[ann, 1], [joined], [[ann]]], keys, serialization) == [.joined(Joined(userid: 7)), nil, nil])
+    }
+}

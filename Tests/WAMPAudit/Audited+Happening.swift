@@ -1,0 +1,114 @@
+import CodecCore
+import MachineCore
+import WAMPCore
+
+/// What happens, as the machine is told.
+extension Audited {
+    mutating func translate(_ input: Input) -> ClientInput? {
+        switch input {
+        case .open:
+            endSession()
+            (isOpen, isSilenced) = (true, isOver)
+            return .opened(authExtra: [:])
+        case .lose:
+            endSession()
+            isOpen = false
+            return .lost(unsent: [])
+        case .welcome: return isGreeting ? .received(.welcome(session: 1, details: Self.everything)) : nil
+        case .call(let number, let timeout):
+            return begin(number, .call).map {
+                .call($0, procedure: "com.add", .none, CallOptions(timeout: timeout, wantsProgress: number % 2 == 1))
+            }
+        case .callInParts(let number):
+            return begin(number, .call).map { .callInParts($0, procedure: "com.add", .none, CallOptions(joinPatience: .seconds(3))) }
+        case .part(let number): return .part(ClientHandle(number), .none, isLast: number % 3 == 0)
+        case .cancel(let number): return .cancel(ClientHandle(number))
+        case .publish(let number, let isAcknowledged):
+            return begin(number, .publication).map {
+                .publish($0, topic: "com.chat", .none, PublishOptions(isAcknowledged: isAcknowledged, patience: .seconds(2)))
+            }
+        case .listen(let number, let topic, let wantsRetained, let history):
+            let options = SubscribeOptions(wantsRetained: wantsRetained, historyAfterGap: history)
+            let patience: Duration? = number % 5 == 0 ? nil : .seconds(4)
+            return begin(number, .listener).map { .subscribe($0, TopicKey(topic), options, patience: patience) }
+        case .unsubscribe(let number): return end(byApp: number, .listener).map { .unsubscribe($0) }
+        case .offer(let number, let uri):
+            let patience: Duration? = number % 5 == 0 ? nil : .seconds(4)
+            return begin(number, .procedure).map {
+                .register($0, procedure: uri, RegisterOptions(takeoverPatience: .seconds(6)), patience: patience)
+            }
+        case .unregister(let number): return end(byApp: number, .procedure).map { .unregister($0) }
+        case .accept(let place): return takeRequest(place).flatMap { accept($0) }.map { .received($0) }
+        case .refuse(let place, let uri): return takeRequest(place).flatMap { refuse($0, uri) }.map { .received($0) }
+        case .progress:
+            let call = open.first { if case .call = $0.message { true } else { false } }
+            return call.map { .received(.result(request: $0.id, details: ["progress": true], .none)) }
+        case .event(let place, let isRetained):
+            nextGrant += 1
+            guard subscriptions.indices.contains(place) else { return nil }
+            return .received(
+                .event(
+                    subscription: subscriptions[place].id, publication: nextGrant, details: isRetained ? ["retained": true] : [:], .none))
+        case .revokeTopic(let place):
+            guard subscriptions.indices.contains(place) else { return nil }
+            return .received(.unsubscribed(request: 0, details: ["subscription": Value(subscriptions.remove(at: place).id)]))
+        case .revokeProcedure(let place):
+            guard registrations.indices.contains(place) else { return nil }
+            return .received(.unregistered(request: 0, details: ["registration": Value(registrations.remove(at: place).id)]))
+        case .invoke(let place, let isOpen):
+            guard registrations.indices.contains(place) else { return nil }
+            nextGrant += 1
+            unanswered.insert(nextGrant)
+            return .received(
+                .invocation(
+                    request: nextGrant, registration: registrations[place].id,
+                    details: isOpen ? ["progress": true, "receive_progress": true] : [:], .none))
+        case .interrupt(let place):
+            let ids = unanswered.sorted()
+            return ids.indices.contains(place) ? .received(.interrupt(request: ids[place], options: [:])) : nil
+        case .yield(let place, let isFinal):
+            guard invocations.indices.contains(place) else { return nil }
+            return .yield(isFinal ? invocations.remove(at: place) : invocations[place], .none, isFinal: isFinal)
+        case .fail(let place):
+            return invocations.indices.contains(place) ? .fail(invocations.remove(at: place), uri: "com.acme.wrong", .none) : nil
+        case .goodbye: return .received(.goodbye(details: [:], reason: "wamp.close.normal", .none))
+        case .abort(let reason): return .received(.abort(details: [:], reason: reason, .none))
+        case .leave:
+            hasLeft = true
+            return .leave(reason: "wamp.close.close_realm")
+        case .nonsense(let message): return isNonsense(message) ? .received(message) : nil
+        }
+    }
+
+    /// A handle that is new; nil if it was used.
+    mutating func begin(_ number: UInt64, _ kind: Kind) -> ClientHandle? {
+        let handle = ClientHandle(number)
+        guard used.insert(handle).inserted else { return nil }
+        live[handle] = kind
+        return handle
+    }
+    mutating func end(byApp number: UInt64, _ kind: Kind) -> ClientHandle? {
+        let handle = ClientHandle(number)
+        guard live[handle] == kind else { return nil }
+        live[handle] = nil
+        return handle
+    }
+    mutating func endSession() {
+        (isGreeting, hasJoined, lastID, open, subscriptions, registrations, unanswered) = (false, false, 0, [], [], [], [])
+    }
+
+    /// What a router says that can do everything.
+    private static var everything: ValueMap {
+        [
+            "roles": [
+                "broker": ["features": ["pattern_based_subscription": true, "event_history": true]],
+                "dealer": [
+                    "features": [
+                        "call_canceling": true, "call_timeout": true, "progressive_call_results": true,
+                        "progressive_call_invocations": true, "pattern_based_registration": true, "shared_registration": true,
+                    ]
+                ],
+            ]
+        ]
+    }
+}

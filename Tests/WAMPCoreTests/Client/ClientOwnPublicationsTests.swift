@@ -1,0 +1,108 @@
+import CodecCore
+import MachineCore
+import Testing
+
+@testable import WAMPCore
+
+@Suite struct ClientOwnPublicationsTests {
+    private let curious = SubscribeOptions(historyAfterGap: 10)
+
+    /// A client whose listener 1 wants the history of a topic, or of a pattern of them.
+    private func listening(_ key: TopicKey = TopicKey("com.chat")) -> ClientBench {
+        var bench = ClientBench.joined()
+        bench.handle(.subscribe(1, key, curious, patience: nil))
+        bench.receive(.subscribed(request: 1, subscription: 5))
+        _ = bench.look()
+        return bench
+    }
+    private func publish(_ handle: ClientHandle, _ topic: String = "com.chat", _ options: PublishOptions = PublishOptions()) -> ClientInput
+    {
+        .publish(handle, topic: topic, .none, options)
+    }
+    private func sent(_ request: WAMPID, _ options: ValueMap, _ topic: String = "com.chat") -> ClientEffect {
+        .send(.publish(request: request, options: options, topic: topic, .none))
+    }
+    /// The connection is lost, and the router's history has these; what the listener is told.
+    private func recalled(_ publications: [Int64], _ bench: inout ClientBench) -> [ClientEffect] {
+        bench.rejoin()
+        bench.receive(.subscribed(request: 1, subscription: 6))
+        _ = bench.look()
+        let list = publications.enumerated().map { number, publication -> Value in
+            ["timestamp": .integer(Int64(number)), "publication": .integer(publication)]
+        }
+        bench.receive(.aResult(2, WAMPArguments(list)))
+        return bench.look()
+    }
+
+    @Test func `what a client published to others is not in the history that it fetches`() {
+        var bench = listening()
+        bench.handle(publish(2), publish(3, "com.chat", PublishOptions(isAcknowledged: true)))
+        #expect(
+            bench.look() == [
+                sent(2, ["acknowledge": true]), .news(.published(2, publication: nil)), sent(3, ["acknowledge": true]),
+            ])
+        bench.receive(.published(request: 2, publication: 101), .published(request: 3, publication: 102))
+        #expect(bench.look() == [.news(.published(3, publication: 102))], "who did not ask hears nothing")
+        #expect(recalled([100, 101, 102, 103], &bench) == [.gap([1], .filled(events: 2)), .event([1], 6, 100), .event([1], 6, 103)])
+    }
+
+    @Test func `what a client published to itself as well is in the history`() {
+        var bench = listening()
+        bench.handle(publish(2, "com.chat", PublishOptions(isAcknowledged: true, excludesMe: false)))
+        bench.handle(publish(3, "com.chat", PublishOptions(excludesMe: false)))
+        _ = bench.look()
+        bench.receive(.published(request: 2, publication: 101))
+        #expect(recalled([101, 102], &bench) == [.gap([1], .filled(events: 2)), .event([1], 6, 101), .event([1], 6, 102)])
+    }
+
+    @Test(arguments: [
+        (TopicKey("com.chat"), ["com.chat"]), (TopicKey("com.ch", match: .prefix), ["com.chat", "com.ch.x", "com.ch"]),
+        (TopicKey("com..x", match: .wildcard), ["com.ch.x"]), (TopicKey("", match: .prefix), ["com.chat", "com.ch.x", "com.ch"]),
+        (TopicKey("..", match: .wildcard), ["com.ch.x"]),
+    ])
+    func `only what is published to a topic whose history is wanted is acknowledged unasked`(key: TopicKey, topics: [String]) {
+        var bench = listening(key)
+        for (number, topic) in ["com.chat", "com.ch.x", "com.ch"].enumerated() {
+            bench.handle(publish(ClientHandle(UInt64(number) + 2), topic))
+            let options: ValueMap = topics.contains(topic) ? ["acknowledge": true] : [:]
+            #expect(bench.look().first == sent(WAMPID(number) + 2, options, topic))
+        }
+    }
+
+    @Test func `nothing is acknowledged unasked once nobody wants the history`() {
+        var bench = listening()
+        bench.handle(.listen(2))
+        bench.handle(.unsubscribe(1), publish(3))
+        #expect(bench.look().contains(sent(2, [:])))
+    }
+
+    @Test func `what the router says of the unasked is told to nobody, and is no violation`() {
+        var bench = listening()
+        bench.handle(publish(2), publish(3))
+        _ = bench.look()
+        bench.receive(.aRefusal(.publish, 2, "wamp.error.not_authorized"), .published(request: 3, publication: 7))
+        bench.receive(.published(request: 3, publication: 8))
+        #expect(bench.look() == [])
+        #expect(recalled([7, 8], &bench) == [.gap([1], .filled(events: 1)), .event([1], 6, 8)])
+    }
+
+    @Test func `an answer of the next session is not for what the last one published`() {
+        var bench = listening()
+        bench.handle(publish(2), publish(3))
+        bench.rejoin()
+        bench.receive(.subscribed(request: 1, subscription: 6), .aResult(2))
+        bench.handle(publish(4, "com.chat", PublishOptions(isAcknowledged: true, excludesMe: false)))
+        // The number 3 was the second publication's.
+        bench.receive(.published(request: 3, publication: 101))
+        #expect(recalled([101], &bench).first == .gap([1], .filled(events: 1)))
+    }
+
+    @Test func `a router that never answers does not make a client grow`() {
+        var own = OwnPublications()
+        let requests = WAMPID(1)...WAMPID(OwnPublications.capacity) + 1
+        for request in requests { own.ask(request) }
+        own.hear(1, publication: 1)
+        own.hear(requests.upperBound, publication: 2)
+        #expect(!own.contains(1) && own.contains(2))
+    }
+}
