@@ -43,9 +43,10 @@ simulate: build ## Sessions (RUNS=n, 200), rooms (10,000) and WAMP (200) in host
 	@SEED="$(SEED)" RUNS="$(or $(RUNS),10000)" swift test --skip-build --disable-xctest --filter RoomsSimulationTests
 	@SEED="$(SEED)" RUNS="$(or $(RUNS),200)" swift test --skip-build --disable-xctest --filter WAMPSimulationTests
 
-mutants: mutants-rooms ## Bugs put into the rules of sessions and rooms one by one: the tests have to see each of them (minutes)
+mutants: mutants-rooms ## Bugs put into the rules of sessions, rooms and WAMP one by one: the tests have to see each of them (half an hour)
 	@$(NEED)
-	@$(TALLY) suite mutants scripts/mutants/run.sh
+	@$(TALLY) suite mutants scripts/mutants/run.sh session
+	@$(TALLY) suite mutants-wamp scripts/mutants/run.sh wamp
 
 mutants-rooms:
 	@$(NEED)
