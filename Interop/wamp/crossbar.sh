@@ -1,7 +1,7 @@
 #!/bin/bash
 # Crossbar as a test's router.
 #
-#   crossbar.sh start|stop|kill NODE-DIRECTORY     CROSSBAR names the program
+#   crossbar.sh start|stop|kill|restart NODE-DIRECTORY     CROSSBAR names the program
 #
 # The directory holds a configuration of crossbar_config.py's; the log is log.txt in it.
 set -euo pipefail
@@ -45,5 +45,6 @@ case $command in
     start) start ;;
     stop) end TERM ;;
     kill) end KILL ;;
+    restart) end KILL && start ;;
     *) exit 64 ;;
 esac

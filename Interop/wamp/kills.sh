@@ -1,20 +1,23 @@
 #!/bin/bash
-# kills.sh PEER NODE-DIRECTORY URL REALM: kills Crossbar whenever our clients say that all works, and starts it again; a line for each check.
+# kills.sh RESTART STORM…: whenever all storms say that all works, the router is killed and started again; a line for each check.
+#
+# Each argument is a command. A storm puts the router under load, says `loaded` three times, once more after each loss, and ends.
 set -euo pipefail
-here=$(dirname "$0")
-coproc STORM { exec "$1" wamp storm "$3" "$4" 2>&1; }
-pid=$STORM_PID
-exec {lines}<&"${STORM[0]}"
-kills=0
-while read -r -t 90 line <&"$lines"; do
+restart=$1
+shift
+# shellcheck disable=SC2086  # They are words.
+exec {lines}< <(
+    for storm; do
+        { timeout 240 $storm 2>&1 || echo "not ok $storm: ended with status $?"; } &
+    done
+    wait
+)
+loaded=0
+while read -r line <&"$lines"; do
     if [ "$line" != loaded ]; then
         echo "$line"
-    elif [ $kills -lt 2 ]; then
-        kills=$((kills + 1))
-        "$here/crossbar.sh" kill "$2"
-        "$here/crossbar.sh" start "$2"
+        continue
     fi
+    loaded=$((loaded + 1))
+    if [ $((loaded % $#)) = 0 ] && [ $loaded -lt $((3 * $#)) ]; then $restart; fi
 done
-status=0
-wait "$pid" || status=$?
-exit $status

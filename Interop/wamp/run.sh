@@ -1,14 +1,16 @@
 #!/bin/bash
 # WAMP with routers and clients that nobody here wrote; see ../README.md.
 #
-#   Interop/wamp/run.sh [PART…]     (no argument: auth lists missed kills sloppy ours)
+#   Interop/wamp/run.sh [PART…]     (no argument: auth lists missed kills, and beside them sloppy ours storms)
 #
 # HOLDFAST names the tool, HOLDFAST_BIN a program with our peer's commands; without them the release builds are made first.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"
-PARTS=(auth lists missed kills sloppy ours)
-[ $# -gt 0 ] || set -- "${PARTS[@]}"
+# Those with Crossbar wait a lot until it has started: the others can do their work meanwhile.
+CROSSBAR_PARTS=(auth lists missed kills)
+OTHER_PARTS=(sloppy ours storms)
+PARTS=("${CROSSBAR_PARTS[@]}" "${OTHER_PARTS[@]}")
 for part in "$@"; do
     [[ " ${PARTS[*]} " == *" $part "* ]] || die "unknown part '$part' (there are: ${PARTS[*]})"
 done
@@ -16,22 +18,49 @@ done
 need_wamp
 HOLDFAST=$(swift_program HOLDFAST holdfast)
 PEER=$(swift_program HOLDFAST_BIN HoldfastPeer)
+export HOLDFAST HOLDFAST_BIN=$PEER
 HERE=$ROOT/Interop/wamp
 export PYTHONDONTWRITEBYTECODE=1
 export PATH=$CROSSBAR_VENV/bin:$PATH CROSSBAR=$CROSSBAR_VENV/bin/crossbar
 WAMP_PYTHON=$CROSSBAR_VENV/bin/python
 
 node=$work/node
-trap '"$HERE/crossbar.sh" kill "$node"; stop_all; rm -rf "$work"' EXIT
+end() {
+    "$HERE/crossbar.sh" kill "$node"
+    for each in "$work"/router-*; do "$HERE/router.sh" kill "$each"; done
+    stop_all
+    rm -rf "$work"
+}
+trap end EXIT
 crossbar=
 
-# need_crossbar_running: Crossbar with the test's configuration; its port is $crossbar.
+# need_crossbar_running: Crossbar with the test's configuration; its port is $crossbar, the key of its user client01 $seed.
 need_crossbar_running() {
     [ -z "$crossbar" ] || return 0
     crossbar=$(free_port)
     mkdir -p "$node"
-    "$WAMP_PYTHON" "$HERE/crossbar_config.py" "$node" "$crossbar" > /dev/null
+    seed=$("$WAMP_PYTHON" "$HERE/crossbar_config.py" "$node" "$crossbar" | sed 's/.*seed \([0-9a-f]*\).*/\1/')
     "$HERE/crossbar.sh" start "$node"
+}
+
+# our_router NAME OPTION…: ours; its URL is $router, and $restart kills it and starts it again.
+our_router() {
+    local port words
+    port=$(free_port)
+    words="$work/router-$1 $port ${*:2}"
+    router=ws://127.0.0.1:$port/ws
+    restart="$HERE/router.sh restart $words"
+    # shellcheck disable=SC2086  # They are words.
+    "$HERE/router.sh" start $words
+}
+
+# calls NAME STATUS PATTERN ARGUMENT…: the tool calls, ends with the status, and what it says has the pattern.
+calls() {
+    local name=$1 wanted=$2 pattern=$3 status=0
+    shift 3
+    timeout 60 "$HOLDFAST" wamp call "$@" > "$work/output" 2>&1 < /dev/null || status=$?
+    if [ $status = "$wanted" ] && grep -Eq -- "$pattern" "$work/output"; then status=0; else status=1; fi
+    report $status "$name"
 }
 
 # with_partner URL REALM SERIALIZER COMMAND…: a suite of ours, and an app of autobahn-python at the same router.
@@ -52,7 +81,15 @@ with_partner() {
 
 auth() {
     need_crossbar_running
-    tally "$PEER" wamp auth "ws://127.0.0.1:$crossbar" realm1
+    local url=ws://127.0.0.1:$crossbar count='realm1 wamp.session.count'
+    tally "$PEER" wamp auth "$url" realm1
+    # shellcheck disable=SC2086  # They are words.
+    {
+        calls "tool: a key needs no name" 0 '^[0-9]+$' "$url/cryptosign" $count --auth cryptosign --secret "$seed"
+        calls "tool: a password that is hashed by PBKDF2" 0 '^[0-9]+$' "$url/scram" $count --auth scram --user dave --secret secret123
+        calls "tool: one that is hashed by Argon2 is told" 3 'no Argon2: .*PBKDF2' \
+            "$url/scram" $count --auth scram --user carol --secret secret123
+    }
 }
 
 # Each serialization of ours meets another one at the other side.
@@ -64,6 +101,8 @@ lists() {
         with_partner "ws://127.0.0.1:$crossbar/ws" realm1 "$theirs" \
             "$PEER" wamp suite "ws://127.0.0.1:$crossbar/$path" realm1 "$serialization" --router crossbar
     done
+    # What our router is held to is what Crossbar does.
+    tally "$WAMP_PYTHON" "$HERE/suite.py" "ws://127.0.0.1:$crossbar/ws" realm.history json,msgpack,cbor --crossbar --history
 }
 
 missed() {
@@ -74,7 +113,7 @@ missed() {
 # Crossbar is killed while calls and events are under way, and started again.
 kills() {
     need_crossbar_running
-    tally "$HERE/kills.sh" "$PEER" "$node" "ws://127.0.0.1:$crossbar/ws" realm1
+    tally "$HERE/kills.sh" "$HERE/crossbar.sh restart $node" "$PEER wamp storm ws://127.0.0.1:$crossbar/ws realm1"
 }
 
 sloppy() {
@@ -86,24 +125,44 @@ sloppy() {
 
 # Our router: autobahn-python at both ends, then at one.
 ours() {
-    local url each
-    "$HOLDFAST" serve wamp --port 0 --realm realm1 --anonymous --user 'joe:secret!!!' --cra peter:secret123 --history 20 > "$work/router" 2>&1 < /dev/null &
-    started+=($!)
-    for _ in {1..200}; do
-        url=$(grep -oE 'ws://[^ ]+' "$work/router" | head -n 1 || true)
-        [ -z "$url" ] || break
-        sleep 0.05
-    done
-    [ -n "$url" ] || die "the router does not start: $(cat "$work/router")"
-    for each in json msgpack cbor; do tally "$WAMP_PYTHON" "$HERE/suite.py" "$url" realm1 "$each" --auth; done
+    local each
+    our_router lists --realm realm1 --anonymous --user 'joe:secret!!!' --cra peter:secret123 --history 20
+    tally "$WAMP_PYTHON" "$HERE/suite.py" "$router" realm1 json,msgpack,cbor --auth --history
     for each in json:cbor messagePack:json cbor:msgpack; do
-        with_partner "$url" realm1 "${each#*:}" "$PEER" wamp suite "$url" realm1 "${each%:*}"
+        with_partner "$router" realm1 "${each#*:}" "$PEER" wamp suite "$router" realm1 "${each%:*}"
     done
-    with_partner "$url" realm1 msgpack "$PEER" wamp history "$url" realm1
+    with_partner "$router" realm1 msgpack "$PEER" wamp history "$router" realm1
 }
 
+# Our router is killed under the load of our clients and of autobahn-python's, and started again.
+storms() {
+    our_router storms --realm realm1
+    tally "$HERE/kills.sh" "$restart" "$PEER wamp storm $router realm1" "$WAMP_PYTHON $HERE/storm.py $router realm1"
+}
+
+others=
+if [ $# = 0 ]; then
+    set -- "${CROSSBAR_PARTS[@]}"
+    "$0" "${OTHER_PARTS[@]}" > "$work/others" 2>&1 &
+    others=$!
+    started+=("$others")
+fi
 for part in "$@"; do
     echo "== $part"
     "$part"
 done
+if [ -n "$others" ]; then
+    status=0
+    wait "$others" || status=$?
+    sed '$d' "$work/others"
+    sum=$(tail -n 1 "$work/others")
+    if [[ $sum =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+        passed=$((passed + BASH_REMATCH[1]))
+        failed=$((failed + BASH_REMATCH[2]))
+    else
+        echo "$sum"
+        echo "not ok ${OTHER_PARTS[*]}: ended with status $status"
+        failed=$((failed + 1))
+    fi
+fi
 finish

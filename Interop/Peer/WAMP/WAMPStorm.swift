@@ -70,9 +70,25 @@ struct WAMPStorm: Sendable {
         print("\(isCalm ? "ok" : "not ok") nothing is left hanging")
         print("\(result.gaps == Self.rounds - 1 ? "ok" : "not ok") each loss is told to the stream, once: \(result.gaps)")
         print("\(result.strange.isEmpty ? "ok" : "not ok") calls end with results or as lost: \(result)")
-        await caller.close()
         await callee.close()
-        return isCalm && result.gaps == Self.rounds - 1 && result.strange.isEmpty
+        let remains = await remains(at: caller)
+        print(
+            remains.map { "not ok nothing of the sessions is left at the router: \($0)" }
+                ?? "ok nothing of the sessions is left at the router")
+        await caller.close()
+        return isCalm && result.gaps == Self.rounds - 1 && result.strange.isEmpty && remains == nil
+    }
+
+    /// What the router still has of sessions other than this one, once another storm's have had the time to leave; nil: nothing.
+    private func remains(at client: WAMPClient) async -> String? {
+        do {
+            try await Suite.withDeadline(.seconds(20)) {
+                while try await client.meta.sessions.count() > 1 { try await Task.sleep(for: .milliseconds(20)) }
+                try Suite.expect(try await client.meta.subscriptions.list().exact, [])
+                try Suite.expect(try await client.meta.registrations.list().exact, [])
+            }
+            return nil
+        } catch { return "\(error)" }
     }
 
     private static let add = Procedure<(Int, Int), Int>("com.storm.add")

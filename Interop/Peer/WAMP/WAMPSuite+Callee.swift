@@ -8,7 +8,6 @@ extension WAMPSuite {
         [
             ("Python calls a procedure of ours", Self.called),
             ("a handler may call others", Self.nested),
-            ("a procedure that is given up is free again", Self.givenUp),
         ]
     }
 
@@ -18,10 +17,10 @@ extension WAMPSuite {
             ("a handler sends its result in parts", Self.handlerProgress),
             ("a caller that cancels interrupts the handler", Self.interrupted),
             ("a procedure is offered once", Self.offeredTwice),
+            ("a procedure that is given up is free again", Self.givenUp),
             ("procedures by prefix and by pattern are told what was called", Self.patterns),
             ("those who share a registration are called in turn", Self.shared),
             ("input comes in parts, where the router can do it", Self.inputInParts),
-            ("a caller is disclosed only where that is wished", Self.disclosed),
         ]
     }
 
@@ -42,7 +41,6 @@ extension WAMPSuite {
     }
 
     @Sendable private static func givenUp(_ world: WAMPWorld) async throws {
-        guard world.suite.router != .xconn else { return }
         let name = Procedure<Void, String>("com.ours.name")
         let first = try await world.one.register(name) { _, _ in "one" }
         first.unregister()
@@ -149,18 +147,6 @@ extension WAMPSuite {
             // Crossbar makes a new invocation of each part, and does not say that it has them.
             guard world.suite.router == .crossbar else { throw error }
             try Suite.expect(error.code, .unsupported)
-        }
-    }
-
-    @Sendable private static func disclosed(_ world: WAMPWorld) async throws {
-        guard world.suite.router == .crossbar else { return }
-        for (uri, isDisclosed) in [("com.ours.caller", false), ("com.disclosed.ours", true)] {
-            let registration = try await world.one.register(uri) { _, invocation in
-                WAMPArguments([Value(invocation.caller ?? 0)])
-            }
-            let caller = isDisclosed ? Value(try await world.partner()) : 0
-            try Suite.expect(try await world.relay(uri)["args"], [caller])
-            registration.unregister()
         }
     }
 }

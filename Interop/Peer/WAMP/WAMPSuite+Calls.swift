@@ -29,7 +29,6 @@ extension WAMPSuite {
             ("a call whose task is cancelled ends at once, and interrupts the callee", Self.cancelled),
             ("a call ends when its time is over, and interrupts the callee", Self.timedOut),
             ("a call that is skipped ends at once", Self.skipped),
-            ("what is forbidden is refused", Self.forbidden),
         ]
     }
 
@@ -124,12 +123,6 @@ extension WAMPSuite {
         call.cancel()
         try await Suite.refusal(.cancelled) { _ = try await call.value }
         try Suite.expect(try await world.one.call(PartnerAPI.add, 1, 1), 2)
-    }
-
-    @Sendable private static func forbidden(_ world: WAMPWorld) async throws {
-        guard world.suite.router == .crossbar else { return }
-        try await Suite.refusal(uri: WAMPURI.Error.notAuthorized) { try await world.one.call("com.forbidden.thing") }
-        try await Suite.refusal(uri: WAMPURI.Error.notAuthorized) { _ = try await world.one.subscribe("com.forbidden.topic") }
     }
 }
 

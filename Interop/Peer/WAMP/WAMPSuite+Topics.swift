@@ -18,7 +18,6 @@ extension WAMPSuite {
             ("an event keeps from those who are excluded, and comes to those who are eligible", Self.audience),
             ("topics by prefix and by pattern are heard, and told", Self.patterns),
             ("an event that is kept comes to those who subscribe later and ask for it", Self.retained),
-            ("a publisher is disclosed only where that is wished", Self.disclosed),
         ]
     }
 
@@ -106,18 +105,5 @@ extension WAMPSuite {
         try Suite.expect(try await events.take(1), [[2]])
         try await world.ask("listen", "com.kept", keywords: ["get_retained": true])
         try Suite.expect(try await world.ask("heard", "com.kept", 1)[0]?["args"], [2])
-    }
-
-    @Sendable private static func disclosed(_ world: WAMPWorld) async throws {
-        guard world.suite.router == .crossbar else { return }
-        let partner = try await world.partner()
-        for (topic, publisher) in [("com.secret.topic", nil), ("com.disclosed.topic", Optional(partner))] {
-            let events = try await world.one.subscribe(topic)
-            try await world.ask("publish", .text(topic), [1])
-            for try await event in events {
-                try Suite.expect(event.publisher, publisher)
-                break
-            }
-        }
     }
 }
