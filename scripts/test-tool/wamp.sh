@@ -8,8 +8,11 @@ expect "wamp: a pattern that is none" 64 "is no URI of WAMP" wamp subscribe $any
 expect "wamp: a keyword without a value" 64 "keyword" wamp call $any realm1 com.app --keyword a
 expect "wamp: a keyword that stands twice" 64 "stands twice" wamp call $any realm1 com.app --keyword a=1 --keyword a=2
 expect "wamp: a method without a name" 64 "goes with --user" wamp call $any realm1 com.app --auth ticket
+expect "wamp: a key of cryptosign needs no name, but has to be one" 64 "the secret is no key" \
+    wamp call $any realm1 com.app --auth cryptosign --secret 123
 expect "wamp: a method without a secret" 64 "there is no secret" wamp call $any realm1 com.app --auth ticket --user ann
 expect "wamp: a method that is none" 64 "Please provide one of 'anonymous'" wamp call $any realm1 com.app --auth magic --user ann
+expect "wamp publish: a session that is no number" 64 "exclude" wamp publish $any realm1 com.app --exclude ann
 expect "wamp register without an answer" 64 "say how to answer" wamp register $any realm1 com.app
 expect "wamp register with two answers" 64 "exclude each other" wamp register $any realm1 com.app --echo --reply 1
 expect "wamp register: parts of no command" 64 "goes with --exec" wamp register $any realm1 com.app --echo --progress
@@ -38,6 +41,19 @@ background() {
     background=$!
     servers+=($background)
     until_has "$work/$name.err" "^(registered|subscribed)" $background
+}
+# at_once COMMAND… [-- COMMAND…]…: commands of wamp side by side; what they print is in one file.
+at_once() {
+    local words=() pids=()
+    : >"$work/out" >"$work/err"
+    while (($# > 0)); do
+        while (($# > 0)) && [[ $1 != -- ]]; do words+=("$1"); shift; done
+        shift
+        timeout 120 "$tool" wamp "${words[@]}" >>"$work/out" 2>>"$work/err" </dev/null &
+        pids+=($!)
+        words=()
+    done
+    wait "${pids[@]}"
 }
 # stop PID SIGNAL: ends a process, and leaves its status behind.
 stop() {
@@ -106,6 +122,17 @@ run wamp call "$router" realm1 com.example.parts </dev/null
 check "who does not ask for parts gets the result" '[[ $status == 0 ]] && out_is "[3]"'
 stop $background TERM
 
+background one register "$router" realm1 com.example.shared --reply 1 --sharing roundrobin
+one_pid=$background
+background two register "$router" realm1 com.example.shared --reply 2 --sharing roundrobin
+two_pid=$background
+at_once call "$router" realm1 com.example.shared -- call "$router" realm1 com.example.shared
+check "--sharing: two who offer the same are called in turn" '[[ $(sort "$work/out" | tr -d "\n") == 12 ]]'
+expect "a procedure that is shared is not taken over where the router does not do that" 9 "procedure_already_exists" \
+    wamp register "$router" realm1 com.example.shared --reply 3 --take-over
+stop $one_pid TERM
+stop $two_pid TERM
+
 # --- Events
 background all subscribe "$router" realm1 com.example.news --count 3
 all_pid=$background
@@ -134,6 +161,21 @@ run wamp subscribe "$router" realm1 com.example.other --retained --count 1 </dev
 check "a retained event comes to those who subscribe later" '[[ $status == 0 ]] && grep -q "\"args\":\[3\]" "$work/out"'
 run wamp subscribe "$router" realm1 com.example.none --for 0.3 </dev/null
 check "--for ends a subscriber with status 0" '[[ $status == 0 && ! -s $work/out ]]'
+
+background near subscribe "$router" realm1 com.example.near
+near_pid=$background
+run wamp call "$router" realm1 wamp.subscription.lookup com.example.near </dev/null
+run wamp call "$router" realm1 wamp.subscription.list_subscribers "$(cat "$work/out")" </dev/null
+near=$(tr -d '[]' <"$work/out")
+publish=(publish "$router" realm1 com.example.near --ack)
+at_once "${publish[@]}" --exclude "$near" -- "${publish[@]}" --eligible 1 -- "${publish[@]}" --exclude-role anonymous -- \
+    "${publish[@]}" --eligible-role nobody -- "${publish[@]}" --eligible-user nobody
+check "an event for others is taken, too" '[[ $(grep -c publication "$work/out") == 5 ]]'
+run wamp "${publish[@]}" last --eligible "$near" --eligible-role anonymous --exclude-user nobody --to-me </dev/null
+until_has "$work/near.out" '"last"' $near_pid
+check "--exclude and --eligible keep an event from a session, a user and a role, and let it through" \
+    '[[ $status == 0 && $(wc -l <"$work/near.out") == 1 ]] && grep -q "\"args\":\[\"last\"\]" "$work/near.out"'
+stop $near_pid TERM
 
 # --- In words
 run wamp publish "$router" realm1 com.example.news s3same --ack --trace </dev/null
@@ -178,4 +220,51 @@ check "and is not shown" '! err_has wr0ng'
 expect "nor does nobody" 3 "wamp.error" wamp call "$router" secure com.example.echo
 expect "a realm that is none" 3 "no_such_realm" wamp call "$router" nowhere com.example.echo
 check "the router shows no secret" '! grep -Eq "s3same|h0ney|wr0ng" "$work/router.log"'
+stop $router_pid TERM
+
+# --- Users of a file, and TLS
+printf '# Who may join\nticket ann s3same frontend\nsalted sal h0ney\n' >"$work/users"
+start_router "$work/router.log" --port 0 --users "$work/users" --tls-self-signed
+until_has "$work/router.log" "--ca" $router_pid
+ca=$(sed -n 's/.*--ca \([^ ]*\).*/\1/p' "$work/router.log")
+login="--auth ticket --user ann --secret s3same"
+# shellcheck disable=SC2086
+{
+    expect "wss: a router that nobody vouches for" 5 "certificate|TLS" wamp call "$router" realm1 wamp.session.count $login
+    run wamp call "$router" realm1 wamp.session.count $login --ca "$ca" --role frontend </dev/null
+}
+check "wss: --ca lets in, and --users knows who it is" '[[ $router == wss:* && $status == 0 ]] && out_is 1'
+run wamp call "$router" realm1 wamp.session.count --auth cra --user sal --secret h0ney --ca "$ca" </dev/null
+check "so does a salted secret" '[[ $status == 0 ]] && out_is 1'
+expect "a key is refused where it is not known" 3 "wamp.error" \
+    wamp call "$router" realm1 wamp.session.count --auth cryptosign --secret "$(printf '%064d' 1)" --ca "$ca"
+stop $router_pid TERM
+printf 'ticket ann\n' >"$work/users"
+expect "serve wamp: a line of --users that is none, which is not shown" 1 "users, line 1: use METHOD NAME SECRET" \
+    serve wamp --port 0 --users "$work/users"
+
+# --- History, and the habits of others
+start_router "$work/router.log" --port 0 --history 10 --quirks crossbar
+background past subscribe "$router" realm1 com.example.past --history 10 --trace
+past_pid=$background
+run wamp publish "$router" realm1 com.example.past 1 --ack </dev/null
+until_has "$work/past.out" '"args":\[1\]' $past_pid
+session=$(sed -n 's/.*WELCOME to session \([0-9]*\).*/\1/p' "$work/past.err")
+# It cannot come back before it has missed something.
+kill -STOP $past_pid
+run wamp call "$router" realm1 wamp.session.kill "$session" </dev/null
+for number in 2 3; do run wamp publish "$router" realm1 com.example.past $number --ack </dev/null; done
+kill -CONT $past_pid
+until_has "$work/past.out" gap $past_pid
+until_has "$work/past.out" '"args":\[3\]' $past_pid
+check "--history brings what a lost session has missed" '[[ $(grep -o "\"args\":\[.\]" "$work/past.out" | tr -dc "0-9") == 123 ]] &&
+    grep -q "{\"gap\":\"filled\",\"events\":2}" "$work/past.out"'
+stop $past_pid TERM
+background held register "$router" realm1 com.example.held --reply 1
+held_pid=$background
+background taken register "$router" realm1 com.example.held --reply 2 --take-over
+run wamp call "$router" realm1 com.example.held </dev/null
+check "--quirks crossbar: --take-over takes a procedure from who holds it" '[[ $status == 0 ]] && out_is 2'
+stop $held_pid TERM
+stop $background TERM
 stop $router_pid TERM

@@ -17,6 +17,13 @@ import Testing
         #expect(try WAMPLoginOptions.parse(["--auth", argument, "--user", "ann"]).auth?.rawValue == method)
     }
 
+    @Test func `a key of cryptosign needs no name`() throws {
+        let key = ["--auth", "cryptosign", "--secret", String(repeating: "0f", count: 32)]
+        #expect(try WAMPLoginOptions.parse(key).authentication(environment: [:]).authID == nil)
+        #expect(try WAMPLoginOptions.parse(key + ["--user", "ann"]).authentication(environment: [:]).authID == "ann")
+        #expect(problem("--auth", "cryptosign", "--user", "")?.contains("--user") == true)
+    }
+
     @Test func `a secret comes from the command line, a file, or the environment`() throws {
         let variable = [WAMPLoginOptions.secretVariable: "from the environment"]
         let login = ["--auth", "ticket", "--user", "ann"]

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HoldfastWAMP
 
-struct WAMPCallCommand: AsyncParsableCommand {
+struct WAMPCallCommand: WAMPRealmCommand {
     static let configuration = CommandConfiguration(
         commandName: "call",
         abstract: "Call a procedure, and print its result.",
@@ -18,6 +18,8 @@ struct WAMPCallCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var realm: WAMPRealmOptions
+    @OptionGroup(title: "Session") var login: WAMPLoginOptions
+    @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     @Argument(help: ArgumentHelp("The procedure's URI.", valueName: "procedure"))
     var procedure: String
@@ -39,10 +41,13 @@ struct WAMPCallCommand: AsyncParsableCommand {
     @Flag(help: "Print all arguments of a result, also if it is a single value.")
     var full = false
 
-    func validate() throws { try URIArgument.check(procedure) }
+    func validate() throws {
+        try checkConnection()
+        try URIArgument.check(procedure)
+    }
 
     func run() async throws {
-        let session = try realm.session(environment: ProcessInfo.processInfo.environment)
+        let session = try session(environment: ProcessInfo.processInfo.environment)
         let outcome = await session.run { client in await call(on: client) }
         if outcome != .clean { throw outcome.code }
     }

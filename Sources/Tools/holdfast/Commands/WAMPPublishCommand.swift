@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HoldfastWAMP
 
-struct WAMPPublishCommand: AsyncParsableCommand {
+struct WAMPPublishCommand: WAMPRealmCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
         abstract: "Publish an event.",
@@ -17,6 +17,8 @@ struct WAMPPublishCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var realm: WAMPRealmOptions
+    @OptionGroup(title: "Session") var login: WAMPLoginOptions
+    @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     @Argument(help: ArgumentHelp("The topic's URI.", valueName: "topic"))
     var topic: String
@@ -32,20 +34,26 @@ struct WAMPPublishCommand: AsyncParsableCommand {
     @Flag(help: "Tell the subscribers who publishes, if the router lets us.")
     var discloseMe = false
 
+    @OptionGroup(title: "Subscribers") var audience: WAMPAudienceOptions
+
     @Option(help: ArgumentHelp("How long the router may take (default: 30 s).", valueName: "seconds"))
     var timeout = Seconds(30)
 
-    func validate() throws { try URIArgument.check(topic) }
+    func validate() throws {
+        try checkConnection()
+        try URIArgument.check(topic)
+    }
 
     func run() async throws {
-        let session = try realm.session(environment: ProcessInfo.processInfo.environment)
+        let session = try session(environment: ProcessInfo.processInfo.environment)
         let outcome = await session.run { client in await publish(on: client) }
         if outcome != .clean { throw outcome.code }
     }
 
     private func publish(on client: WAMPClient) async -> Outcome {
         let options = PublishOptions(
-            isAcknowledged: ack, discloseMe: discloseMe ? true : nil, isRetained: retain, patience: timeout.duration)
+            isAcknowledged: ack, excludesMe: !audience.toMe, excluded: audience.excluded, eligible: audience.allowed,
+            discloseMe: discloseMe ? true : nil, isRetained: retain, patience: timeout.duration)
         do {
             let publication = try await client.publish(topic, payload.list, keywords: payload.keywords, options: options)
             if let publication { StandardOutput.write(WAMPLine.published(publication) + "\n") }

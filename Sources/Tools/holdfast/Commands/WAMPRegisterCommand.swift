@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HoldfastWAMP
 
-struct WAMPRegisterCommand: AsyncParsableCommand {
+struct WAMPRegisterCommand: WAMPRealmCommand {
     static let configuration = CommandConfiguration(
         commandName: "register",
         abstract: "Offer a procedure, and answer its calls.",
@@ -21,6 +21,8 @@ struct WAMPRegisterCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var realm: WAMPRealmOptions
+    @OptionGroup(title: "Session") var login: WAMPLoginOptions
+    @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     @Argument(help: ArgumentHelp("The procedure's URI, or a pattern; see --match.", valueName: "procedure"))
     var procedure: String
@@ -43,6 +45,9 @@ struct WAMPRegisterCommand: AsyncParsableCommand {
     @Option(help: "Who is called where several offer it.")
     var sharing = RegisterOptions.Sharing.single
 
+    @Flag(help: "Take it over from the session that offers it, where the router lets us (force_reregister, as Crossbar does).")
+    var takeOver = false
+
     @Option(help: ArgumentHelp("End after so many calls.", valueName: "count"))
     var count: Int?
 
@@ -50,6 +55,7 @@ struct WAMPRegisterCommand: AsyncParsableCommand {
     var duration: Seconds?
 
     func validate() throws {
+        try checkConnection()
         try URIArgument.check(procedure, match: match)
         let ways = [echo ? "--echo" : nil, reply == nil ? nil : "--reply", exec == nil ? nil : "--exec"].compactMap(\.self)
         if ways.isEmpty { throw ValidationError("say how to answer: --echo, --reply or --exec.") }
@@ -59,7 +65,7 @@ struct WAMPRegisterCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let session = try realm.session(environment: ProcessInfo.processInfo.environment)
+        let session = try session(environment: ProcessInfo.processInfo.environment)
         let answer: CallAnswer = exec.map { .command($0, inParts: progress) } ?? reply.map { .fixed($0.value) } ?? .echo
         let outcome = await session.run(for: duration?.duration) { client in await register(answer, on: client) }
         if outcome != .clean { throw outcome.code }
@@ -68,8 +74,8 @@ struct WAMPRegisterCommand: AsyncParsableCommand {
     private func register(_ answer: CallAnswer, on client: WAMPClient) async -> Outcome {
         let (calls, ended) = AsyncStream.makeStream(of: Void.self)
         do {
-            let registration = try await client.register(procedure, options: RegisterOptions(match: match, sharing: sharing)) {
-                arguments, invocation in
+            let options = RegisterOptions(match: match, sharing: sharing, takesOver: takeOver)
+            let registration = try await client.register(procedure, options: options) { arguments, invocation in
                 defer { ended.yield() }
                 let line = WAMPLine.invocation(of: invocation.uri, caller: invocation.caller, arguments)
                 StandardOutput.write(line + "\n")

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import HoldfastWAMP
 
-struct WAMPSubscribeCommand: AsyncParsableCommand {
+struct WAMPSubscribeCommand: WAMPRealmCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscribe",
         abstract: "Print the events of a topic as they come.",
@@ -17,6 +17,8 @@ struct WAMPSubscribeCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var realm: WAMPRealmOptions
+    @OptionGroup(title: "Session") var login: WAMPLoginOptions
+    @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     @Argument(help: ArgumentHelp("The topic's URI, or a pattern; see --match.", valueName: "topic"))
     var topic: String
@@ -37,13 +39,14 @@ struct WAMPSubscribeCommand: AsyncParsableCommand {
     var duration: Seconds?
 
     func validate() throws {
+        try checkConnection()
         try URIArgument.check(topic, match: match)
         if let count, count < 1 { throw ValidationError("--count: at least 1.") }
         if let history, history < 1 { throw ValidationError("--history: at least 1.") }
     }
 
     func run() async throws {
-        let session = try realm.session(environment: ProcessInfo.processInfo.environment)
+        let session = try session(environment: ProcessInfo.processInfo.environment)
         let outcome = await session.run(for: duration?.duration) { client in await subscribe(on: client) }
         if outcome != .clean { throw outcome.code }
     }

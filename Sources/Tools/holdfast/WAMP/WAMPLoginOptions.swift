@@ -21,10 +21,12 @@ struct WAMPLoginOptions: ParsableArguments {
         }
     }
 
-    @Option(help: "How to prove who you are (default: anonymous).")
+    @Option(
+        help: ArgumentHelp(
+            "How to prove who you are (default: anonymous); scram with passwords that the router keeps hashed by PBKDF2, not by Argon2."))
     var auth: Method?
 
-    @Option(help: ArgumentHelp("Who you are, for all methods but anonymous.", valueName: "name"))
+    @Option(help: ArgumentHelp("Who you are; cryptosign does without, where the router knows the key.", valueName: "name"))
     var user: String?
 
     @Option(
@@ -49,7 +51,7 @@ struct WAMPLoginOptions: ParsableArguments {
         if method == .anonymous {
             if secret != nil || secretFile != nil { throw ValidationError("a secret goes with --auth ticket, cra, cryptosign or scram.") }
             if user != nil, auth == nil { throw ValidationError("--user goes with --auth: say how to prove it.") }
-        } else if (user ?? "").isEmpty {
+        } else if user?.isEmpty ?? (method != .cryptosign) {
             throw ValidationError("--auth \(method.rawValue) goes with --user.")
         }
     }
@@ -80,13 +82,15 @@ extension WAMPLoginOptions {
     }
 
     private func method(_ environment: [String: String]) throws -> WAMPAuthentication {
-        guard let auth, auth != .anonymous, let user else { return .anonymous }
+        guard let auth, auth != .anonymous else { return .anonymous }
         let secret = try secret(environment: environment)
+        // Only cryptosign may do without.
+        let name = user ?? ""
         switch auth {
         case .anonymous: return .anonymous
-        case .ticket: return .ticket(user: user, ticket: secret)
-        case .cra: return .cra(user: user, secret: secret)
-        case .scram: return .scram(user: user, password: secret)
+        case .ticket: return .ticket(user: name, ticket: secret)
+        case .cra: return .cra(user: name, secret: secret)
+        case .scram: return .scram(user: name, password: secret)
         case .cryptosign:
             // The key must not stand in the message.
             guard let key = try? CryptosignKey(hexadecimal: secret) else {
