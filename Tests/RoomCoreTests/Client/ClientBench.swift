@@ -11,6 +11,11 @@ struct ClientBench {
     /// The hub's clock at the start.
     static let noon: Int64 = 1_800_000_000_000
     static let device = DeviceID(Bits128(high: 1, low: 2))
+
+    /// What a client says first.
+    static func hello(_ joins: ClientFrame.Join...) -> ClientFrame {
+        .hello(ClientFrame.Hello(versions: [1], device: device, token: "t", joins: joins))
+    }
     static let ann = UserName("ann")!
     static let bob = UserName("bob")!
     static let abc = RoomName("abc")!

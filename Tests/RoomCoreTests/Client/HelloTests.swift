@@ -9,9 +9,6 @@ import Testing
     private let other = RoomName("other")!
     private let stored = ClientBench.stored
 
-    private func hello(_ joins: ClientFrame.Join...) -> ClientFrame {
-        .hello(ClientFrame.Hello(versions: [1], device: ClientBench.device, token: "t", joins: joins))
-    }
     private func joined(_ frames: [ClientFrame]) -> [RoomName] {
         frames.flatMap { frame -> [RoomName] in
             switch frame {
@@ -28,7 +25,7 @@ import Testing
         #expect(bench.look().suffix(2) == [.news(.phase(other, .loading)), .load(other)])
         bench.load(stored)
         bench.open()
-        #expect(bench.sent() == [hello(.abc(stored.cursor))])
+        #expect(bench.sent() == [ClientBench.hello(.abc(stored.cursor))])
         bench.welcome()
         #expect(bench.sent() == [])
         bench.load(StoredRoom(), other)
@@ -43,7 +40,7 @@ import Testing
         bench.handle(.join(abc, JoinWish(start: start)))
         bench.load()
         bench.open()
-        #expect(bench.sent() == [hello(.abc(cursor, limit: 0, next: 1))])
+        #expect(bench.sent() == [ClientBench.hello(.abc(cursor, limit: 0, next: 1))])
     }
 
     @Test func `more rooms than a hello may hold are joined after the welcome`() {

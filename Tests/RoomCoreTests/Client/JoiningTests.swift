@@ -209,7 +209,7 @@ import Testing
         bench.receive(.refusal(Refusal(.rights, room: abc, "")))
         bench.handle(.lost)
         bench.open()
-        #expect(bench.sent() == [hello(.abc(stored.cursor))])
+        #expect(bench.sent() == [ClientBench.hello(.abc(stored.cursor))])
     }
 
     // MARK: Leaving
