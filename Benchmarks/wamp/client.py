@@ -84,7 +84,7 @@ async def events(url, realm, seconds, count):
 
     for subscriber in subscribers:
         await subscriber.subscribe(heard, NEWS)
-    burst, sent = max(8, 512 // count), 0
+    burst, sent = max(64, 512 // count), 0
 
     async def one():
         nonlocal sent
