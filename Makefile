@@ -3,8 +3,8 @@
 SHELL := /bin/bash
 BIN := .build/debug
 FUZZ_SECONDS ?= 60
-# What `swift build` is told beside; .ci/run asks for whole modules, for it never builds the same thing twice.
-BUILD_FLAGS ?=
+# Suites that only count and compute: .ci/run has them run beside the others, which mostly wait.
+BESIDE := mutants-rooms fuzz-short bench-quick
 # need PACKAGE…: installs Debian packages that are missing. A Mac has in its SDK what the build needs.
 ifeq ($(shell uname -s),Darwin)
 NEED := true
@@ -25,7 +25,7 @@ demo: ## Two people in a room: their link is cut, the hub killed with -9 (builds
 	@$(NEED)
 	swift run holdfast demo
 
-test: unit mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points survive-share abuse chaos-share bench-quick ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
+test: unit tool network conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points survive-share abuse chaos-share $(BESIDE) ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
 
 lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3
@@ -33,7 +33,7 @@ lint: build ## Format, purity of Core, documentation, dependencies, snippets, AP
 
 build: ## Everything in debug, tests and snippets included
 	@$(NEED)
-	@$(TALLY) stage build swift build --build-tests $(BUILD_FLAGS)
+	@$(TALLY) stage build swift build --build-tests
 
 unit: build ## Unit tests, with the fuzz corpus replayed
 	@$(TALLY) suite unit swift test --skip-build --disable-xctest --no-parallel

@@ -10,7 +10,7 @@ set -euo pipefail
 source "$(dirname "$0")/../scripts/setup.sh"
 
 need_quick
-probe=$(swift_program HOLDFAST_PROBE_BIN HoldfastProbe)
+probe=$(swift_program HOLDFAST_PROBE_BIN HoldfastProbe .build/probe)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # valgrind 3.19 does not understand the debugging information of Swift 6.3, and needs none.

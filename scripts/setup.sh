@@ -147,17 +147,18 @@ need_doctor() { need_build; need_apt nodejs node-ws websocketd nginx openssl tin
 need_quick() { need_build; need_apt valgrind binutils python3; }
 need_bench() { need_build; need_apt gcc libc6-dev libssl-dev openssl util-linux; need_python; need_charts; }
 
-# swift_program VARIABLE PRODUCT: prints the path of a program of ours: the variable's value, or a release build made now.
+# swift_program VARIABLE PRODUCT [FOLDER]: prints the path of a program of ours: the variable's value, or a release build made now, in a folder
+# of its own if it is to keep nobody from building.
 swift_program() {
-    local given=${!1:-} product=$2
+    local given=${!1:-} product=$2 folder=${3:-.build}
     if [ -n "$given" ]; then
         [ -x "$given" ] || die "$1 names no program: $given"
         realpath "$given"
         return
     fi
     need_build
-    (cd "$ROOT" && swift build -c release --product "$product") >&2
-    printf '%s/%s\n' "$(cd "$ROOT" && swift build -c release --show-bin-path)" "$product"
+    (cd "$ROOT" && swift build -c release --scratch-path "$folder" --product "$product") >&2
+    printf '%s/%s\n' "$(cd "$ROOT" && swift build -c release --scratch-path "$folder" --show-bin-path)" "$product"
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
