@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HoldfastWAMP
 import Testing
 
 @testable import HoldfastTool
