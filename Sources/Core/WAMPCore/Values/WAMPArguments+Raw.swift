@@ -81,8 +81,11 @@ extension WAMPArguments {
     public func value(at path: [Int]) throws(CodecError) -> Value? {
         switch storage {
         case .values(let list, _):
-            var value: Value? = .array(list)
-            for place in path { value = value?.items.flatMap { $0.indices.contains(place) ? $0[place] : nil } }
+            var value = Value.array(list)
+            for place in path {
+                guard let items = value.items, items.indices.contains(place) else { return nil }
+                value = items[place]
+            }
             return value
         case .raw(let raw):
             guard let range = raw.range(ofValueAt: path) else { return nil }
