@@ -1,13 +1,13 @@
 /// What an app is told from anywhere, in its order.
 struct Diary {
-    private var lines: AsyncStream<String>.Iterator
+    private let lines: AsyncStream<String>
     let line: AsyncStream<String>.Continuation
 
-    init() {
-        let (lines, line) = AsyncStream.makeStream(of: String.self)
-        (self.lines, self.line) = (lines.makeAsyncIterator(), line)
-    }
+    init() { (lines, line) = AsyncStream.makeStream(of: String.self) }
 
     /// Waits for the next line.
-    mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> String? { await lines.next(isolation: actor) }
+    func next() async -> String? {
+        for await line in lines { return line }
+        return nil
+    }
 }

@@ -33,7 +33,7 @@ import WAMPCore
     @Test("parts of a result are told in their order, and then the result")
     func progressive() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        var diary = Diary()
+        let diary = Diary()
         let line = diary.line
         let (hear, end) = tellers(line) as (hear: @Sendable (Int) -> Void, end: @Sendable (Result<Int, WAMPError>) -> Void)
         stage.wamp.callProgressively(Self.count, 3, on: queue, hear: hear, completion: end)
@@ -54,7 +54,7 @@ import WAMPCore
     @Test("a call in parts can be cancelled, and its handler is told once")
     func cancelled() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        var diary = Diary()
+        let diary = Diary()
         let line = diary.line
         let (hear, end) = tellers(line) as (hear: @Sendable (Int) -> Void, end: @Sendable (Result<Int, WAMPError>) -> Void)
         let cancellation = stage.wamp.callProgressively(Self.count, 3, on: queue, hear: hear, completion: end)
@@ -72,7 +72,7 @@ import WAMPCore
     @Test("input goes out in parts without a task, in its order")
     func input() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        var diary = Diary()
+        let diary = Diary()
         let line = diary.line
         let (hear, end) =
             tellers(line) as (hear: @Sendable (WAMPArguments) -> Void, end: @Sendable (Result<WAMPArguments, WAMPError>) -> Void)

@@ -19,7 +19,7 @@ import WAMPCore
     @Test("who waits for the session is told when it has joined, and that it was not to wait any longer")
     func joined() async throws {
         let stage = WAMPStage()
-        var diary = Diary()
+        let diary = Diary()
         let line = diary.line
         let waiting = stage.wamp.joined(on: queue) { line.yield(word($0)) }
         waiting.cancel()
@@ -40,7 +40,7 @@ import WAMPCore
         let stage = WAMPStage()
         let peer = try await stage.accept()
         try await stage.wamp.joined()
-        var diary = Diary()
+        let diary = Diary()
         let line = diary.line
         stage.wamp.close(on: queue) { line.yield("closed") }
         guard case .goodbye? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
@@ -54,7 +54,7 @@ import WAMPCore
     @Test("testaments are handed in and taken back in the order in which that was asked for")
     func testaments() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        var diary = Diary()
+        let diary = Diary()
         let line = diary.line
         stage.wamp.addTestament(API.chat, "gone", on: queue) { line.yield(word($0)) }
         stage.wamp.flushTestaments(on: queue) { line.yield(word($0)) }
@@ -80,7 +80,7 @@ import WAMPCore
     @Test("a publication that waits for its acknowledgement can be cancelled")
     func publication() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        var diary = Diary()
+        let diary = Diary()
         let line = diary.line
         let options = PublishOptions(isAcknowledged: true)
         let typed = stage.wamp.publish(API.chat, "hi", options: options, on: queue) { line.yield(word($0)) }

@@ -38,7 +38,7 @@ import WAMPCore
         peer.transport.cut()
         let attempt = try #require(await stage.nextAttempt())
         await stage.until { stage.wamp.state.session == nil }
-        var diary = Diary()
+        let diary = Diary()
         let line = diary.line
         let queue = DispatchQueue(label: "test")
         stage.wamp.call("com.app.first", on: queue) { _ in line.yield("first") }
