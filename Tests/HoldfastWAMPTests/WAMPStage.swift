@@ -2,6 +2,7 @@ import CodecCore
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import NIOConcurrencyHelpers
 import Testing
 import WAMPCore
 import WebSocketCore
@@ -12,6 +13,8 @@ struct WAMPStage: Sendable {
     let clock = ManualClock()
     let server: MemoryServer
     let wamp: WAMPClient
+    /// How many attempts to connect have begun.
+    private let begun = NIOLockedValueBox(0)
 
     init(
         authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
@@ -21,7 +24,10 @@ struct WAMPStage: Sendable {
         var socketOptions = WebSocketOptions()
         socketOptions.reconnect = ReconnectPolicy(backoff: Backoff(base: .milliseconds(500), jitter: .proportional(0)))
         WAMPOptions.prepare(&socketOptions)
-        let socket = WebSocket(socketOptions, seed: 1, clock: clock, connect: server.connect)
+        let socket = WebSocket(socketOptions, seed: 1, clock: clock) { [begun, server] attempt throws(WebSocketError) in
+            begun.withLockedValue { $0 += 1 }
+            return try await server.connect(attempt)
+        }
         wamp = WAMPClient(socket: socket, realm: "realm1", authentication: authentication, options: options, clock: clock, seed: 7)
     }
 
@@ -73,19 +79,21 @@ struct WAMPStage: Sendable {
     /// Waits until something is as it should be; only the suite's time limit ends a wait that is in vain.
     func until(_ isReached: () -> Bool) async { while !isReached(), !Task.isCancelled { await Task.yield() } }
 
-    /// Lets time pass until there is an attempt to connect.
+    /// Lets time pass until there is an attempt to connect, and no longer: its time runs, too.
     func nextAttempt() async -> MemoryServer.Attempt? {
-        await withTaskGroup(of: MemoryServer.Attempt?.self) { group in
+        let before = begun.withLockedValue(\.self)
+        return await withTaskGroup(of: MemoryServer.Attempt?.self) { group in
             group.addTask { await server.nextAttempt() }
             group.addTask {
-                while !Task.isCancelled {
+                while !Task.isCancelled, begun.withLockedValue({ $0 == before }) {
                     clock.advance(by: .milliseconds(100))
                     for _ in 0..<50 { await Task.yield() }
                 }
                 return nil
             }
             defer { group.cancelAll() }
-            return await group.next() ?? nil
+            for await attempt in group { if let attempt { return attempt } }
+            return nil
         }
     }
 }
