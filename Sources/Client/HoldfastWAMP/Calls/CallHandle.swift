@@ -27,6 +27,7 @@ final class CallHandle: Sendable {
             await mailbox.changes.next(after: version)
         }
     }
+
     /// Fails with why the call has ended, if it has.
     func checkOpen() throws(WAMPError) {
         guard let end = mailbox.end else { return }

@@ -24,19 +24,3 @@ struct OwnPublications: Hashable, Sendable {
     /// Nothing is answered any more.
     mutating func lose() { requests.removeAll() }
 }
-
-extension TopicKey {
-    /// Whether an event of a topic is for who listens to this.
-    ///
-    /// Source: WAMP, "Pattern-based Subscriptions".
-    func matches(_ topic: String) -> Bool {
-        switch match {
-        case .exact: return uri == topic
-        case .prefix: return topic.utf8.starts(with: uri.utf8)
-        case .wildcard:
-            let parts = uri.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-            let others = topic.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-            return parts.count == others.count && zip(parts, others).allSatisfy { $0.isEmpty || $0.elementsEqual($1) }
-        }
-    }
-}

@@ -67,13 +67,8 @@ struct RetainedEvents: Hashable, Sendable {
     func events(of uri: String, _ match: WAMPMatch, for subscriber: Participant) -> [RetainedEvent] {
         func last(_ events: [RetainedEvent]) -> RetainedEvent? { events.last { $0.isFor(subscriber) } }
         guard match != .exact else { return topics[uri].flatMap(last).map { [$0] } ?? [] }
-        var pattern = PatternIndex<Bool>()
-        pattern[uri, match] = true
-        let found = topics.compactMap { topic, events in
-            // There may be many topics: a prefix is looked at where it stands.
-            let isMeant = match == .prefix ? topic.utf8.starts(with: uri.utf8) : pattern.best(for: topic) != nil
-            return isMeant ? last(events) : nil
-        }
+        let pattern = TopicKey(uri, match: match)
+        let found = topics.compactMap { topic, events in pattern.matches(topic) ? last(events) : nil }
         let last = found.sorted { $0.turn < $1.turn }.suffix(Self.replayed)
         var (room, count) = (Self.replayedBytes, 0)
         for event in last.reversed() {
