@@ -41,6 +41,16 @@ import Testing
         guard case .failure = await attempt.accept().ended() else { throw CancellationError() }
     }
 
+    @Test func `a connection that was let in stays though nobody keeps its end, and ends with the server`() async throws {
+        var server: MemoryServer? = MemoryServer()
+        let connecting = Task { [server] in try await server?.connect() }
+        _ = try #require(await server?.nextAttempt()).accept()
+        let connection = try #require(try await connecting.value)
+        _ = try await connection.ping(timeout: .seconds(20))
+        server = nil
+        guard case .failure = await connection.transport.ended() else { throw CancellationError() }
+    }
+
     /// The example of the documentation.
     @Test func `a socket is tested without network and without waiting`() async throws {
         let clock = ManualClock()

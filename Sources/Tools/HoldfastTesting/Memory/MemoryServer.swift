@@ -1,4 +1,5 @@
 public import Holdfast
+internal import NIOConcurrencyHelpers
 
 /// A server in memory, for tests of whatever connects and connects again: tells of every attempt, and the test decides what
 /// becomes of it.
@@ -12,6 +13,7 @@ public import Holdfast
 /// try await peer?.send(.text("hello"))
 /// peer?.cut()
 /// ```
+/// A connection that was let in stays until it is closed or cut, whether or not the test keeps its end, or until the server is released.
 public final class MemoryServer: Sendable {
     private let attempts: AsyncStream<Attempt>
     private let announce: AsyncStream<Attempt>.Continuation
@@ -23,7 +25,15 @@ public final class MemoryServer: Sendable {
         configuration: WebSocketConfiguration = WebSocketConfiguration(), clock: C = ContinuousClock()
     ) where C.Duration == Duration {
         (attempts, announce) = AsyncStream.makeStream()
-        pair = { MemoryTransport.pair(agreement: $0, configuration: configuration, clock: clock) }
+        let held = NIOLockedValueBox<[MemoryTransport]>([])
+        pair = { agreement in
+            let ends = MemoryTransport.pair(agreement: agreement, configuration: configuration, clock: clock)
+            held.withLockedValue { held in
+                held.removeAll { $0.closeRecord != nil }
+                held.append(ends.server)
+            }
+            return ends
+        }
     }
 
     /// Opens a connection as a client, once the test has answered the attempt.
