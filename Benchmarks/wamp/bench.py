@@ -25,16 +25,20 @@ HERE = pathlib.Path(__file__).parent
 INTEROP = HERE.parents[1] / "Interop" / "wamp"
 TICKS = os.sysconf("SC_CLK_TCK")
 ROUTERS, CLIENTS = ("holdfast", "crossbar"), ("holdfast", "autobahn")
-# Work: what the client is told, and what one of it is called.
+# Work: what the client is told, what one of it is called, and which clients do it.
+FLOOD = "events, 1 to 100 bare clients, a core for the router"
 WORKS = {
-    "calls, 64 at once": (["calls", "64"], "call"),
-    "events, 1 to 1": (["events", "1"], "event"),
-    "events, 1 to 100": (["events", "100"], "event"),
+    "calls, 64 at once": (["calls", "64"], "call", CLIENTS),
+    "events, 1 to 1": (["events", "1"], "event", CLIENTS),
+    "events, 1 to 100": (["events", "100"], "event", CLIENTS),
+    # Clients that hardly cost anything, so that the router has as much to do as it can.
+    FLOOD: (["flood", "100"], "event", CLIENTS[:1]),
 }
 # What is compared: of the routers with our client, of the clients at our router.
 PAIRS = {"router": (("holdfast", "holdfast"), ("crossbar", "holdfast")), "client": (("holdfast", "holdfast"), ("holdfast", "autobahn"))}
-# Which of the pairs, in which work, and how many times better we want to be.
-GOALS = (("router", "events, 1 to 100", 20), ("client", "calls, 64 at once", 10))
+# Which of the pairs, in which work, by which figure, and how many times better we want to be.
+GOALS = (("router", FLOOD, "per_second", 20), ("client", "calls, 64 at once", "client_us", 10))
+ALL_CORES = os.sched_getaffinity(0)
 
 
 def free_port() -> int:
@@ -52,6 +56,15 @@ def processor_time(group: int) -> float:
             if int(fields[2]) == group:
                 ticks += int(fields[11]) + int(fields[12])
     return ticks / TICKS
+
+
+def confine(group: int, cores: set[int]) -> None:
+    """Lets all threads of a process group run on these cores only."""
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.getpgid(int(path.name)) == group:
+                for thread in (path / "task").iterdir():
+                    os.sched_setaffinity(int(thread.name), cores)
 
 
 class Router:
@@ -90,6 +103,18 @@ class Router:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def drive_apart(*work) -> dict:
+    """The same with a core for the router alone, where there are several."""
+    router, own = work[2], {min(ALL_CORES)}
+    confine(router.group, own)
+    os.sched_setaffinity(0, ALL_CORES - own or own)
+    try:
+        return drive(*work)
+    finally:
+        confine(router.group, ALL_CORES)
+        os.sched_setaffinity(0, ALL_CORES)
+
+
 def drive(holdfast: str, client: str, router: Router, work: list[str]) -> dict:
     program = [holdfast, "wamp"] if client == "holdfast" else [sys.executable, str(HERE / "client.py")]
     command = [*program, work[0], router.url, "realm1", SECONDS, work[1]]
@@ -115,14 +140,15 @@ def drive(holdfast: str, client: str, router: Router, work: list[str]) -> dict:
 
 def measure(holdfast: str) -> dict:
     """All runs, by work, router and client."""
-    runs: dict = {work: {f"{router}/{client}": [] for router in ROUTERS for client in CLIENTS} for work in WORKS}
+    runs: dict = {work: {f"{router}/{client}": [] for router in ROUTERS for client in clients} for work, (_, _, clients) in WORKS.items()}
     for number in range(ROUNDS):
         for name in ROUTERS if number % 2 == 0 else reversed(ROUTERS):
             router = Router(name, holdfast)
             try:
-                for work, (order, _) in WORKS.items():
-                    for client in CLIENTS:
-                        runs[work][f"{name}/{client}"].append(drive(holdfast, client, router, order))
+                for work, (order, _, clients) in WORKS.items():
+                    for client in clients:
+                        run = drive_apart if work == FLOOD else drive
+                        runs[work][f"{name}/{client}"].append(run(holdfast, client, router, order))
                         print(f"round {number + 1}: {work}: {name}/{client}: {runs[work][f'{name}/{client}'][-1]}", file=sys.stderr, flush=True)
             finally:
                 router.stop()
@@ -134,20 +160,21 @@ def median(runs: list[dict], figure: str) -> float | None:
     return statistics.median(values) if values else None
 
 
-def ratio(runs: dict, work: str, pair: str) -> float | None:
-    """How many times as much in the same processor time, the median of the rounds' ratios: both sides and the clients share the cores."""
+def ratio(runs: dict, work: str, pair: str, figure: str) -> float | None:
+    """How many times as much in the same time, the median of the rounds' ratios; of processor time where all share the cores."""
     ours, theirs = ("/".join(side) for side in PAIRS[pair])
-    figure = f"{pair}_us"
-    both = zip(runs[work][ours], runs[work][theirs])
+    both = zip(runs[work].get(ours, []), runs[work].get(theirs, []))
     ratios = [other[figure] / one[figure] for one, other in both if one.get(figure) and other.get(figure)]
-    return round(statistics.median(ratios), 2) if ratios else None
+    if not ratios:
+        return None
+    return round(statistics.median(1 / ratio if figure == "per_second" else ratio for ratio in ratios), 2)
 
 
 def show(runs: dict) -> dict:
     table = {}
     columns = [f"{router}/{client}" for router in ROUTERS for client in CLIENTS]
-    print(f"{'router/client':52}", *(f"{column:>18}" for column in columns), f"{'times theirs':>13}")
-    for work, (_, unit) in WORKS.items():
+    print(f"{'router/client':80}", *(f"{column:>18}" for column in columns), f"{'times theirs':>13}")
+    for work, (_, unit, _) in WORKS.items():
         rows = {
             f"{work}, per second": "per_second",
             f"{work}, router's processor per {unit}, µs": "router_us",
@@ -156,12 +183,13 @@ def show(runs: dict) -> dict:
             f"{work}, one after the other, p99, ms": "p99_ms",
         }
         for row, figure in rows.items():
-            table[row] = {column: median(runs[work][column], figure) for column in columns}
-            cells = ["failed" if value is None else f"{value:,.6g}" for value in table[row].values()]
-            times = next((ratio(runs, work, pair) for pair in PAIRS if figure == f"{pair}_us"), "")
-            table[row]["times"] = times or None
-            print(f"{row:52}", *(f"{cell:>18}" for cell in cells), f"{times!s:>13}")
-    print("times theirs: what our router does in the processor time of Crossbar, both with our client;")
+            values = {column: median(runs[work][column], figure) for column in columns if column in runs[work]}
+            cells = ["" if column not in values else "failed" if values[column] is None else f"{values[column]:,.6g}" for column in columns]
+            pair = "router" if figure == "router_us" or (work == FLOOD and figure == "per_second") else "client" if figure == "client_us" else None
+            times = ratio(runs, work, pair, figure) if pair else None
+            table[row] = values | {"times": times}
+            print(f"{row:80}", *(f"{cell:>18}" for cell in cells), f"{times or '':>13}")
+    print("times theirs: what our router does in the time, or processor time, of Crossbar, both with our client;")
     print("              what our client does in that of autobahn-python, both at our router")
     return table
 
@@ -171,8 +199,8 @@ def main() -> int:
     before = os.getloadavg()[0]
     runs = measure(holdfast)
     table = show(runs)
-    reached = {(pair, work): ratio(runs, work, pair) for pair, work, _ in GOALS}
-    missed = [f"{pair}: {work}: {reached[pair, work]} times, wanted {times}" for pair, work, times in GOALS if (reached[pair, work] or 0) < times]
+    reached = {(pair, work): ratio(runs, work, pair, figure) for pair, work, figure, _ in GOALS}
+    missed = [f"{pair}: {work}: {reached[pair, work]} times, wanted {times}" for pair, work, _, times in GOALS if (reached[pair, work] or 0) < times]
     failed = sum("failed" in run for work in runs.values() for some in work.values() for run in some)
     pathlib.Path(reports).mkdir(exist_ok=True)
     report = {"cores": os.cpu_count(), "load_before": before, "rounds": ROUNDS, "seconds": float(SECONDS), "table": table, "missed": missed, "runs": runs}

@@ -89,21 +89,21 @@ struct WAMPBench {
     // MARK: - What is printed
 
     /// How long it takes, one after the other, in milliseconds, sorted.
-    private func measure(_ body: () async throws -> Void) async throws -> [Double] {
+    func measure(_ body: () async throws -> Void) async throws -> [Double] {
         let clock = ContinuousClock()
         var times: [Double] = []
         for _ in 0..<Self.latencies { times.append(try await clock.measure { try await body() } / .milliseconds(1)) }
         return times.sorted()
     }
 
-    private func report(_ count: Int, _ time: Duration, _ latency: [Double]) {
+    func report(_ count: Int, _ time: Duration, _ latency: [Double]) {
         let seconds = time / .seconds(1)
         let (p50, p99) = (latency[latency.count / 2], latency[latency.count * 99 / 100])
         say("end")
         say(#"{"count": \#(count), "seconds": \#(seconds), "p50_ms": \#(p50), "p99_ms": \#(p99)}"#)
     }
 
-    private func say(_ line: String) {
+    func say(_ line: String) {
         print(line)
         fflush(nil)
     }
@@ -111,6 +111,7 @@ struct WAMPBench {
 
 enum WAMPBenchError: Error {
     case wrongResult
+    case notJoined
 }
 
 /// Counts what all subscribers have got; one may wait for a number.

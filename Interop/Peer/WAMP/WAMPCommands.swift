@@ -8,7 +8,7 @@ struct WAMPCommands {
                HoldfastPeer wamp auth BASE-URL REALM
                HoldfastPeer wamp storm URL REALM
                HoldfastPeer wamp router PORT
-               HoldfastPeer wamp calls|events URL REALM SECONDS COUNT    (see Benchmarks/wamp)
+               HoldfastPeer wamp calls|events|flood URL REALM SECONDS COUNT    (see Benchmarks/wamp)
 
         """
 
@@ -31,10 +31,14 @@ struct WAMPCommands {
             guard let port = Int(words[1]) else { return nil }
             try await BareRouter.run(port: port)
             return 0
-        case ("calls", 5), ("events", 5):
+        case ("calls", 5), ("events", 5), ("flood", 5):
             guard let seconds = Double(words[3]), let count = Int(words[4]), count > 0 else { return nil }
             let bench = WAMPBench(url: words[1], realm: words[2], duration: .seconds(seconds))
-            if words[0] == "calls" { try await bench.calls(inFlight: count) } else { try await bench.events(subscribers: count) }
+            switch words[0] {
+            case "calls": try await bench.calls(inFlight: count)
+            case "events": try await bench.events(subscribers: count)
+            default: try await WAMPFlood(bench: bench).run(subscribers: count)
+            }
             return 0
         default: return nil
         }

@@ -5,7 +5,7 @@ import Testing
 
 /// What becomes of sends over a real link that fails.
 @Suite(.timeLimit(.minutes(2))) struct SessionSendingLinkTests {
-    private func withLink(_ body: (FaultyLink, WebSocket) async throws -> Void) async throws {
+    private func withLink(refusing: Bool = false, _ body: (FaultyLink, WebSocket) async throws -> Void) async throws {
         let server = WebSocketServer { connection, _ in
             do {
                 for try await message in connection.messages { try await connection.send(message) }
@@ -13,6 +13,7 @@ import Testing
         }
         try await server.withRunning { running in
             let link = try await FaultyLink.start(to: running.port)
+            if refusing { link.refuse() }
             let socket = WebSocket("ws://127.0.0.1:\(link.port)/") { options in
                 options.sending = .queue(10)
                 options.reconnect.backoff = Backoff(base: .milliseconds(10), jitter: .proportional(0))
@@ -25,9 +26,7 @@ import Testing
     }
 
     @Test func `what waits for a server that refuses is written once it does not`() async throws {
-        try await withLink { link, socket in
-            link.refuse()
-            link.cut()
+        try await withLink(refusing: true) { link, socket in
             let receipts = [try await socket.send(.text("1")), try await socket.send(.text("2"))]
             link.welcome()
             for receipt in receipts { #expect(await receipt.fate() == .written) }

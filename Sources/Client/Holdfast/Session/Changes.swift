@@ -13,7 +13,7 @@ package final class Changes: Sendable {
 
     package init() {}
 
-    package var version: UInt64 { state.withLockedValue(\.version) }
+    package var version: UInt64 { state.withLockedValue { $0.version } }
 
     package func announce() {
         let waiters = state.withLockedValue { state in

@@ -27,7 +27,7 @@ final class SendDesk: Sendable {
 
     var depth: SendVolume { state.withLockedValue(\.depth) }
     var dropped: UInt64 { state.withLockedValue(\.dropped) }
-    var line: SendLine? { state.withLockedValue(\.line) }
+    var line: SendLine? { state.withLockedValue { $0.line } }
     var isClosed: Bool { state.withLockedValue(\.isClosed) }
 
     func serve(_ line: SendLine?) {

@@ -76,7 +76,7 @@ final class TypedStreamLane<Value: Sendable>: StreamLane {
     }
 
     func offer(_ payload: RawSpan, _ kind: MessageKind, into outcome: inout StreamOffer) {
-        let routes = routes.withLockedValue(\.self)
+        let routes = routes.withLockedValue { $0 }
         // Nil until somebody wants it, then nil within if it is no such value.
         var value: Value??
         give(routes.all, payload, kind, &value, &outcome)

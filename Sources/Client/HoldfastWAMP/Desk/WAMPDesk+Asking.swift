@@ -17,7 +17,7 @@ extension WAMPDesk {
     /// - Returns: How long it was.
     @discardableResult
     func roomToSend(within patience: Duration?, _ request: @autoclosure () -> String) async throws(WAMPError) -> Duration {
-        guard let line = state.withLockedValue(\.line), line.count >= WAMPLine.crowd else { return .zero }
+        guard let line = state.withLockedValue({ $0.line }), line.count >= WAMPLine.crowd else { return .zero }
         let start = time.now()
         let limit = start + (patience ?? options.answerPatience).bounded
         // SAFETY: cancelled when the wait is over.
@@ -70,9 +70,9 @@ extension WAMPDesk {
                 if Task.isCancelled { end(handle) }
             }
         } onCancel: {
-            if let handle = begun.withLockedValue(\.self) { end(handle) }
+            if let handle = begun.withLockedValue({ $0 }) { end(handle) }
         }
-        return (try result.get(), begun.withLockedValue(\.self))
+        return (try result.get(), begun.withLockedValue { $0 })
     }
 
     // MARK: - Calls

@@ -161,7 +161,7 @@ final class WAMPLine: Sendable {
     }
 
     /// How many messages wait.
-    var count: Int { state.withLockedValue(\.items.count) }
+    var count: Int { state.withLockedValue { $0.items.count } }
 
     /// Waits until fewer messages wait, the line is over, or it is told after a change that this has been long enough.
     func room(below limit: Int, isEnough: () -> Bool = { false }) async {

@@ -1,0 +1,103 @@
+import Foundation
+import HoldfastWAMP
+
+/// As little of clients as can be, so that the router is what is measured: subscribers that join, subscribe, and from then on only count
+/// what comes; a publisher that keeps a window of events under way, so that the router never waits for it.
+struct WAMPFlood {
+    static let serialization = WAMPSerialization.messagePack
+    /// Publications under way: more than a router can deliver while the publisher is told that it has delivered some.
+    static let window = 512
+    /// How many the publisher sends before it looks how far the subscribers are.
+    static let burst = 64
+
+    let bench: WAMPBench
+
+    func run(subscribers count: Int) async throws {
+        let meter = EventMeter()
+        var configuration = WebSocketConfiguration()
+        configuration.subprotocols = [Self.serialization.subprotocol]
+        configuration.compression = nil
+        let subscribers = try await withThrowingTaskGroup(of: InlineConnection.self) { [configuration] group in
+            for _ in 0..<count {
+                group.addTask {
+                    try await InlineConnection.connect(to: bench.url, configuration: configuration) { FloodSubscriber(bench.realm, meter) }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        // Each tells once that it is subscribed.
+        await meter.reach(count)
+        let publisher = try await WebSocketConnection.connect(to: bench.url, configuration: configuration)
+        try await publisher.send(.hello(realm: bench.realm, details: ["roles": ["publisher": [:]]]))
+        var answers = publisher.messages.makeAsyncIterator()
+        guard case .welcome? = try await answers.next()?.wamp else { throw WAMPBenchError.notJoined }
+
+        var sent = 0
+        func publish() async throws {
+            sent += 1
+            let event = WAMPArguments([.text(WAMPBench.payload)])
+            try await publisher.send(.publish(request: WAMPID(sent), options: [:], topic: WAMPBench.news.uri, event))
+        }
+        func reach(_ publications: Int) async { await meter.reach((publications + 1) * count) }
+
+        let latency = try await bench.measure {
+            try await publish()
+            await reach(sent)
+        }
+        let before = sent
+        bench.say("start")
+        let clock = ContinuousClock()
+        let start = clock.now
+        while clock.now - start < bench.duration {
+            for _ in 0..<Self.burst { try await publish() }
+            await reach(sent - Self.window)
+        }
+        await reach(sent)
+        bench.report((sent - before) * count, clock.now - start, latency)
+        for subscriber in subscribers { subscriber.abort() }
+        await publisher.close()
+    }
+}
+
+/// Joins, subscribes, and counts; on its event loop.
+private final class FloodSubscriber: InlineHandler {
+    private let realm: String
+    private let meter: EventMeter
+    private var isSubscribed = false
+
+    init(_ realm: String, _ meter: EventMeter) { (self.realm, self.meter) = (realm, meter) }
+
+    func opened(_ socket: InlineSocket) {
+        send(.hello(realm: realm, details: ["roles": ["subscriber": [:]]]), on: socket)
+    }
+
+    func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {
+        if isSubscribed { return meter.count() }
+        switch try? WAMPMessage(decoding: bytes, as: WAMPFlood.serialization) {
+        case .welcome: send(.subscribe(request: 1, options: [:], topic: WAMPBench.news.uri), on: socket)
+        case .subscribed:
+            isSubscribed = true
+            meter.count()
+        default: socket.close(code: .protocolError)
+        }
+    }
+
+    func ended(_ result: Result<CloseRecord, TransportError>) {}
+
+    private func send(_ message: WAMPMessage, on socket: InlineSocket) {
+        guard let bytes = try? message.encoded(as: WAMPFlood.serialization) else { return }
+        socket.send(.binary(bytes))
+    }
+}
+
+extension WebSocketConnection {
+    fileprivate func send(_ message: WAMPMessage) async throws {
+        try await send(.binary(message.encoded(as: WAMPFlood.serialization)))
+    }
+}
+
+extension Message {
+    fileprivate var wamp: WAMPMessage? {
+        withBytes { try? WAMPMessage(decoding: $0.bytes, as: WAMPFlood.serialization) }
+    }
+}
