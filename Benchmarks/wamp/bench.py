@@ -26,7 +26,7 @@ INTEROP = HERE.parents[1] / "Interop" / "wamp"
 TICKS = os.sysconf("SC_CLK_TCK")
 ROUTERS, CLIENTS = ("holdfast", "crossbar"), ("holdfast", "autobahn")
 # Work: what the client is told, what one of it is called, and which clients do it.
-FLOOD = "events, 1 to 100 bare clients, a core for the router"
+FLOOD = "events, 1 to 100 bare clients"
 WORKS = {
     "calls, 64 at once": (["calls", "64"], "call", CLIENTS),
     "events, 1 to 1": (["events", "1"], "event", CLIENTS),
@@ -38,7 +38,9 @@ WORKS = {
 PAIRS = {"router": (("holdfast", "holdfast"), ("crossbar", "holdfast")), "client": (("holdfast", "holdfast"), ("holdfast", "autobahn"))}
 # Which of the pairs, in which work, by which figure, and how many times better we want to be.
 GOALS = (("router", FLOOD, "per_second", 20), ("client", "calls, 64 at once", "client_us", 10))
-ALL_CORES = os.sched_getaffinity(0)
+# The router and its clients have a core each, so that neither waits for the other's threads; without a second one they share.
+ALL_CORES = sorted(os.sched_getaffinity(0))
+ROUTER_CORE, CLIENT_CORE = {ALL_CORES[0]}, {ALL_CORES[-1]}
 
 
 def free_port() -> int:
@@ -58,13 +60,15 @@ def processor_time(group: int) -> float:
     return ticks / TICKS
 
 
-def confine(group: int, cores: set[int]) -> None:
-    """Lets all threads of a process group run on these cores only."""
-    for path in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if os.getpgid(int(path.name)) == group:
-                for thread in (path / "task").iterdir():
-                    os.sched_setaffinity(int(thread.name), cores)
+@contextlib.contextmanager
+def started_on(core: set[int]):
+    """What is started here, and all that it starts, runs on this core only."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, core)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 class Router:
@@ -73,16 +77,19 @@ class Router:
     def __init__(self, name: str, holdfast: str) -> None:
         self.name, self.folder, port = name, pathlib.Path(tempfile.mkdtemp(prefix=f"bench-wamp-{name}-")), free_port()
         self.url = f"ws://127.0.0.1:{port}/{'ws' if name == 'holdfast' else 'msgpack'}"
-        if name == "holdfast":
+        with started_on(ROUTER_CORE):
+            self.group = self.start(holdfast, port)
+        self.wait(port)
+
+    def start(self, holdfast: str, port: int) -> int:
+        if self.name == "holdfast":
             with open(self.folder / "log", "w") as log:
                 command = [holdfast, "wamp", "router", str(port)]
                 self.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-            self.group = self.process.pid
-        else:
-            subprocess.run([sys.executable, INTEROP / "crossbar_config.py", self.folder, str(port)], check=True, stdout=subprocess.DEVNULL)
-            subprocess.run([INTEROP / "crossbar.sh", "start", self.folder], check=True)
-            self.group = int((self.folder / "pid").read_text())
-        self.wait(port)
+            return self.process.pid
+        subprocess.run([sys.executable, INTEROP / "crossbar_config.py", self.folder, str(port)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([INTEROP / "crossbar.sh", "start", self.folder], check=True)
+        return int((self.folder / "pid").read_text())
 
     def wait(self, port: int) -> None:
         end = time.monotonic() + 30
@@ -103,24 +110,13 @@ class Router:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def drive_apart(*work) -> dict:
-    """The same with a core for the router alone, where there are several."""
-    router, own = work[2], {min(ALL_CORES)}
-    confine(router.group, own)
-    os.sched_setaffinity(0, ALL_CORES - own or own)
-    try:
-        return drive(*work)
-    finally:
-        confine(router.group, ALL_CORES)
-        os.sched_setaffinity(0, ALL_CORES)
-
-
 def drive(holdfast: str, client: str, router: Router, work: list[str]) -> dict:
     program = [holdfast, "wamp"] if client == "holdfast" else [sys.executable, str(HERE / "client.py")]
     command = [*program, work[0], router.url, "realm1", SECONDS, work[1]]
     marks, figures = {}, None
     with tempfile.TemporaryFile("w+") as errors:
-        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
+        with started_on(CLIENT_CORE):
+            run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
         guard = threading.Timer(PATIENCE, run.kill)
         guard.start()
         for line in run.stdout:
@@ -147,8 +143,7 @@ def measure(holdfast: str) -> dict:
             try:
                 for work, (order, _, clients) in WORKS.items():
                     for client in clients:
-                        run = drive_apart if work == FLOOD else drive
-                        runs[work][f"{name}/{client}"].append(run(holdfast, client, router, order))
+                        runs[work][f"{name}/{client}"].append(drive(holdfast, client, router, order))
                         print(f"round {number + 1}: {work}: {name}/{client}: {runs[work][f'{name}/{client}'][-1]}", file=sys.stderr, flush=True)
             finally:
                 router.stop()
@@ -161,7 +156,7 @@ def median(runs: list[dict], figure: str) -> float | None:
 
 
 def ratio(runs: dict, work: str, pair: str, figure: str) -> float | None:
-    """How many times as much in the same time, the median of the rounds' ratios; of processor time where all share the cores."""
+    """How many times as much in the same time, the median of the rounds' ratios; of processor time where not all of it is needed."""
     ours, theirs = ("/".join(side) for side in PAIRS[pair])
     both = zip(runs[work].get(ours, []), runs[work].get(theirs, []))
     ratios = [other[figure] / one[figure] for one, other in both if one.get(figure) and other.get(figure)]

@@ -56,10 +56,7 @@ extension WAMPSuite {
         let events = try await world.one.subscribe("com.after.kill")
         guard let before = world.one.state.session else { throw Suite.Failure(description: "not joined") }
         try await world.two.meta.sessions.kill(before.id, reason: "com.test.because", message: "because")
-        for await state in world.one.states {
-            if let session = state.session, session.id != before.id { break }
-            if case .closed(let error) = state { throw Suite.Failure(description: "closed: \(error.map { "\($0)" } ?? "")") }
-        }
+        try await joined(world.one, after: before)
         for try await item in events.withGaps {
             if case .gap = item { break }
         }
@@ -70,9 +67,19 @@ extension WAMPSuite {
     @Sendable private static func testament(_ world: WAMPWorld) async throws {
         let events = try await world.two.subscribe("com.last.will")
         try await world.one.addTestament(Topic<String>("com.last.will"), "farewell")
+        let before = try await world.one.joined()
         world.link.cut(.rst)
         try Suite.expect(try await events.take(1), [["farewell"]])
-        try await world.one.joined(within: .seconds(10))
+        // The router may hear of the loss first.
+        try await joined(world.one, after: before)
+    }
+
+    /// Waits for another session than this.
+    private static func joined(_ client: WAMPClient, after before: JoinedSession) async throws {
+        for await state in client.states {
+            if let session = state.session, session.id != before.id { break }
+            if case .closed(let error) = state { throw Suite.Failure(description: "closed: \(error.map { "\($0)" } ?? "")") }
+        }
     }
 
     /// Cuts the link while there is a call, and returns a stream that has outlived it.

@@ -50,6 +50,30 @@ import WAMPCore
         try await nothing
     }
 
+    @Test(
+        "simple results are read as they stand, numbers also as the other kind, and what is missing or of another kind is an error",
+        arguments: WAMPSerialization.allCases)
+    func simple(_ serialization: WAMPSerialization) async throws {
+        let (stage, peer) = try await WAMPStage.joined(serialization)
+        let procedure = Procedure<Void, (Int, String, Double, Bool)>("com.app.simple")
+        let good: [(list: [Value], number: Int, fraction: Double)] = [
+            ([-7, "a", 0.5, true, "more", .null], -7, 0.5), ([.float(3), "a", 2, true], 3, 2),
+            ([.integer(.max), "a", -0.25, true], .max, -0.25),
+        ]
+        for (list, number, fraction) in good {
+            async let result = stage.wamp.call(procedure)
+            try await peer.answer(peer.call(), list)
+            let (first, second, third, fourth) = try await result
+            #expect((first, second, third) == (number, "a", fraction) && fourth)
+        }
+        for list: [Value] in [[1, "a", 0.5], [1, 2, 0.5, true], [.float(1.5), "a", 0.5, true], [1, "a", 0.5, 1], []] {
+            let calling = Task { _ = try await stage.wamp.call(procedure) }
+            try await peer.answer(peer.call(), list)
+            let error = await #expect(throws: WAMPError.self) { try await calling.value }
+            #expect(error?.code == .undecodable, "\(list)")
+        }
+    }
+
     @Test("an untyped call takes values and gives arguments")
     func untyped() async throws {
         let (stage, peer) = try await WAMPStage.joined()

@@ -214,6 +214,20 @@ import WAMPCore
         #expect(error?.request == "REGISTER com.app.ping")
     }
 
+    @Test("input that came as a whole has no further parts")
+    func whole() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        async let registering = stage.wamp.register("com.app.count") { _, invocation in
+            var count = 0
+            for await _ in invocation.parts { count += 1 }
+            return WAMPArguments([.integer(Int64(count))])
+        }
+        try await peer.register(as: 3)
+        _ = try await registering
+        try await peer.invoke(3, 1, [7])
+        #expect(try await peer.yield(of: 1) == ([0], false))
+    }
+
     @Test("a handler that lets too many parts of its input wait is cancelled, and the caller gets an error and no wrong answer")
     func overrun() async throws {
         let (stage, peer) = try await WAMPStage.joined()

@@ -42,7 +42,7 @@ extension WAMPDesk {
         change { state, now in
             if let ending = state.ending, state.isOver || state.isLeaving {
                 refusal = ending.of("\(request)")
-            } else if case .continuation = reply, Task.isCancelled {
+            } else if reply.isAwaited, Task.isCancelled {
                 // Looked at under the lock: who cancels later finds the handle.
                 refusal = WAMPError(.cancelled, request: "\(request)", wasSent: false)
             } else if Self.isCrowded(state) {

@@ -51,19 +51,20 @@ extension WAMPDesk {
             state.deeds.append(.announce(offer.registration.changes))
         case .invoked(let handle, let procedure, let details, let arguments): invoke(handle, procedure, details, arguments, &state)
         case .invokedFurther(let handle, let arguments, let isFinal):
-            guard let running = state.running[handle] else { break }
-            guard running.input.push(arguments, isFinal: isFinal) else {
+            guard let running = state.running[handle], let input = running.input else { break }
+            guard input.push(arguments, isFinal: isFinal) else {
                 // The handler is too slow, and a part of its input is not to be left out.
                 let late = WAMPFailure(WAMPURI.Error.unavailable, ["the input comes too fast"])
                 // Answered first: what it says when its input ends is no answer any more.
                 state.deeds += [.answer(handle, .failure(late)), .cancel(running.task)]
                 break
             }
-            if isFinal { state.deeds.append(.finish(running.input, .success(()))) }
-            state.deeds.append(.announce(running.input.changes))
+            if isFinal { state.deeds.append(.finish(input, .success(()))) }
+            state.deeds.append(.announce(input.changes))
         case .interrupted(let handle, _):
             guard let running = state.running[handle] else { break }
-            state.deeds += [.cancel(running.task), .finish(running.input, .success(()))]
+            state.deeds.append(.cancel(running.task))
+            if let input = running.input { state.deeds.append(.finish(input, .success(()))) }
         }
     }
 
@@ -131,7 +132,8 @@ extension WAMPDesk {
             state.deeds.append(.answer(handle, .failure(gone)))
             return
         }
-        let input = CallMailbox(capacity: CallMailbox.standardCapacity)
+        let isInParts = !details.isEmpty && details["progress"] == true
+        let input = isInParts ? CallMailbox(capacity: CallMailbox.standardCapacity) : nil
         let invocation = Invocation(
             desk: self, handle: handle, uri: details["procedure"]?.string ?? offer.registration.uri, details: details,
             arguments: arguments, input: input)
@@ -157,7 +159,8 @@ extension WAMPDesk {
             }
             guard let running = state.running.removeValue(forKey: handle) else { return }
             if running.isAwaited { running.registration.rest() }
-            state.deeds += [.finish(running.input, .success(())), .announce(running.registration.changes)]
+            state.deeds.append(.announce(running.registration.changes))
+            if let input = running.input { state.deeds.append(.finish(input, .success(()))) }
         }
     }
 

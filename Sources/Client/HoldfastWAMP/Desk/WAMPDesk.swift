@@ -36,7 +36,8 @@ final class WAMPDesk: Sendable {
     /// A handler at work.
     struct Running {
         let task: Task<Void, Never>
-        let input: CallMailbox
+        /// Nil: it came as a whole.
+        let input: CallMailbox?
         let registration: RegistrationRecord
         /// Whether the caller can still get its answer.
         var isAwaited = true
@@ -201,7 +202,7 @@ final class WAMPDesk: Sendable {
             // Whatever the machine has not ended by now.
             for handle in state.pending.keys { end(handle, nil, &state) }
             state.deeds += state.running.values.map { .cancel($0.task) }
-            state.deeds += state.running.values.map { .finish($0.input, .success(())) }
+            state.deeds += state.running.values.compactMap(\.input).map { .finish($0, .success(())) }
             state.deeds.append(.announce(changes))
             state.testaments = []
         }

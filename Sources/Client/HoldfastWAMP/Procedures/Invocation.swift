@@ -5,7 +5,7 @@ public import WAMPCore
 public struct Invocation: Sendable {
     let desk: WAMPDesk
     let handle: ClientHandle
-    let input: CallMailbox
+    let input: CallMailbox?
 
     /// The procedure that is called; of a registration for a pattern, the one that matched.
     public let uri: String
@@ -14,7 +14,7 @@ public struct Invocation: Sendable {
     /// What came with it, not yet understood.
     public let arguments: WAMPArguments
 
-    init(desk: WAMPDesk, handle: ClientHandle, uri: String, details: ValueMap, arguments: WAMPArguments, input: CallMailbox) {
+    init(desk: WAMPDesk, handle: ClientHandle, uri: String, details: ValueMap, arguments: WAMPArguments, input: CallMailbox?) {
         (self.desk, self.handle, self.uri, self.details) = (desk, handle, uri, details)
         (self.arguments, self.input) = (arguments, input)
     }
@@ -56,7 +56,7 @@ public struct InvocationParts: AsyncSequence, Sendable {
     public typealias Element = WAMPArguments
     /// The sequence never fails.
     public typealias Failure = Never
-    let input: CallMailbox
+    let input: CallMailbox?
 
     /// Starts to take parts.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(input: input) }
@@ -65,14 +65,14 @@ public struct InvocationParts: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// The sequence never fails.
         public typealias Failure = Never
-        let input: CallMailbox
+        let input: CallMailbox?
 
         /// Waits for the next part; nil after the last, or when the task is cancelled.
         public mutating func next() async -> WAMPArguments? { await next(isolation: nil) }
 
         /// Waits for the next part; nil after the last, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> WAMPArguments? {
-            (try? await input.next())?.arguments
+            (try? await input?.next())?.arguments
         }
     }
 }

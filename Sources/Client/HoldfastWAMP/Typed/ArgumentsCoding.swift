@@ -87,21 +87,3 @@ enum ArgumentsCoding {
         }
     }
 }
-
-/// Arguments of simple types, gathered without a coder.
-struct PlainArguments {
-    private(set) var list: [Value] = []
-    private(set) var isPlain = true
-
-    mutating func append<Source>(_ source: Source) {
-        switch source {
-        case let text as String: list.append(.text(text))
-        case let number as Int: list.append(.integer(Int64(number)))
-        case let number as UInt64: list.append(Value(number))
-        case let number as Double: list.append(.float(number))
-        case let flag as Bool: list.append(.bool(flag))
-        case let value as Value: list.append(value)
-        default: isPlain = false
-        }
-    }
-}

@@ -37,13 +37,16 @@ public struct WAMPForm<Content>: Sendable {
 
     /// Each part of a tuple at its place; a lone value at the first, and nothing for `Void`.
     public static func positional<each Part: Codable & Sendable>() -> WAMPForm where Content == (repeat each Part) {
-        WAMPForm { content, serialization in
+        var arePlain = true
+        repeat arePlain = arePlain && isPlain((each Part).self)
+        return WAMPForm { content, serialization in
             var plain = PlainArguments()
             repeat plain.append(each content)
             if plain.isPlain { return WAMPArguments(plain.list) }
             return try ArgumentsCoding.list(PositionalParts(parts: (repeat each content)), serialization)
-        } decode: { arguments in
-            try ArgumentsCoding.value(PositionalParts<repeat each Part>.self, ofListIn: arguments).parts
+        } decode: { [arePlain] arguments in
+            if arePlain, var items = try? PlainItems(arguments), let parts = try? (repeat items.next((each Part).self)) { return parts }
+            return try ArgumentsCoding.value(PositionalParts<repeat each Part>.self, ofListIn: arguments).parts
         }
     }
 }
