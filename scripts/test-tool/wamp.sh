@@ -223,7 +223,9 @@ check "the router shows no secret" '! grep -Eq "s3same|h0ney|wr0ng" "$work/route
 stop $router_pid TERM
 
 # --- Users of a file, and TLS
-printf '# Who may join\nticket ann s3same frontend\nsalted sal h0ney\n' >"$work/users"
+printf '# Who may join\nticket ann s3same frontend\nsalted sal h0ney\nscram eve h0ney\n' >"$work/users"
+# The public half of the key that is 2.
+echo cryptosign dee 7422b9887598068e32c4448a949adb290d0f4e35b9e01b0ee5f1a1e600fe2674 >>"$work/users"
 start_router "$work/router.log" --port 0 --users "$work/users" --tls-self-signed
 until_has "$work/router.log" "--ca" $router_pid
 ca=$(sed -n 's/.*--ca \([^ ]*\).*/\1/p' "$work/router.log")
@@ -236,6 +238,10 @@ login="--auth ticket --user ann --secret s3same"
 check "wss: --ca lets in, and --users knows who it is" '[[ $router == wss:* && $status == 0 ]] && out_is 1'
 run wamp call "$router" realm1 wamp.session.count --auth cra --user sal --secret h0ney --ca "$ca" </dev/null
 check "so does a salted secret" '[[ $status == 0 ]] && out_is 1'
+run wamp call "$router" realm1 wamp.session.count --auth scram --user eve --secret h0ney --ca "$ca" </dev/null
+check "so does a password of SCRAM" '[[ $status == 0 ]] && out_is 1'
+run wamp call "$router" realm1 wamp.session.count --auth cryptosign --user dee --secret "$(printf '%064d' 2)" --ca "$ca" </dev/null
+check "and so does a key" '[[ $status == 0 ]] && out_is 1'
 expect "a key is refused where it is not known" 3 "wamp.error" \
     wamp call "$router" realm1 wamp.session.count --auth cryptosign --secret "$(printf '%064d' 1)" --ca "$ca"
 stop $router_pid TERM

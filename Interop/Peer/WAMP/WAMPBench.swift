@@ -118,6 +118,7 @@ enum WAMPBenchError: Error {
 final class EventMeter: Sendable {
     private struct State {
         var count = 0
+        var isStopped = false
         var waiting: (target: Int, continuation: CheckedContinuation<Void, Never>)?
     }
     private let state = NIOLockedValueBox(State())
@@ -131,6 +132,10 @@ final class EventMeter: Sendable {
         }
         reached?.resume()
     }
+
+    /// Nothing more is awaited.
+    func stop() { state.withLockedValue { $0.isStopped = true } }
+    var isStopped: Bool { state.withLockedValue { $0.isStopped } }
 
     func reach(_ target: Int) async {
         await withCheckedContinuation { continuation in

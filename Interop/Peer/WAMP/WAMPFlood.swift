@@ -54,6 +54,7 @@ struct WAMPFlood {
         }
         await reach(sent)
         bench.report((sent - before) * count, clock.now - start, latency)
+        meter.stop()
         for subscriber in subscribers { subscriber.abort() }
         await publisher.close()
     }
@@ -82,7 +83,12 @@ private final class FloodSubscriber: InlineHandler {
         }
     }
 
-    func ended(_ result: Result<CloseRecord, TransportError>) {}
+    func ended(_ result: Result<CloseRecord, TransportError>) {
+        guard !meter.isStopped else { return }
+        // What it was to count never comes.
+        FileHandle.standardError.write(Data("a subscriber has lost its connection: \(result)\n".utf8))
+        exit(1)
+    }
 
     private func send(_ message: WAMPMessage, on socket: InlineSocket) {
         guard let bytes = try? message.encoded(as: WAMPFlood.serialization) else { return }

@@ -64,7 +64,8 @@ public final class InlineSocket {
         return message.withBytes { handler.takeUnretainedValue().sendInline(message.kind, $0) }
     }
 
-    /// Sends what goes to many sockets as ``send(_:_:)`` does; its bytes are not copied where they can leave as they are.
+    /// Sends what goes to many sockets as ``send(_:_:)`` does; its bytes are not copied where they can leave as they are,
+    /// unless they are few and others wait to leave with them.
     @discardableResult
     package func send(_ message: SharedMessage) -> Bool {
         guard let handler else { return false }

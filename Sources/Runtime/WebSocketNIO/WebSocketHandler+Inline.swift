@@ -8,7 +8,7 @@ extension WebSocketHandler {
     private static let buffersPerTurn = 4
     /// From this many bytes on a message is worth a buffer of its own in the channel's queue.
     private static let longPayload = 16 * 1024
-    /// From this many bytes on a message that goes to many sockets is not copied for each.
+    /// From this many bytes on a message that goes to many sockets is never copied for each.
     private static let sharedPayload = 1024
 
     /// Sends a task's message ahead of the queue, if there is nothing it could overtake; false if it has to take its place there.
@@ -41,8 +41,9 @@ extension WebSocketHandler {
     }
 
     func sendInline(_ message: SharedMessage) -> Bool {
-        // What waits in `out` goes first; and a short message is sooner copied than given a place of its own in the channel's queue.
-        let isShared = message.byteCount >= Self.sharedPayload && !writer.changes(message.byteCount)
+        // What waits in `out` goes first. From the second of a turn on, short ones are sooner copied together than given a place each in the
+        // channel's queue; a lone one leaves as it is, for whoever reads nothing is not to keep a buffer for each.
+        let isShared = (!needsFlush || message.byteCount >= Self.sharedPayload) && !writer.changes(message.byteCount)
         guard isShared, out.isEmpty, !isBlocked, !isSendingOver, let context else {
             return message.payload.withUnsafeBytes { sendInline(message.kind, $0) }
         }

@@ -56,9 +56,12 @@ import WAMPCore
         let users = try UserList.users(in: "# who\n\nticket ann sesame frontend\ncra bob hush\n salted cat hush backend \n", of: "users")
         #expect(users.map(\.name) == ["ann", "bob", "cat"] && users.map(\.role) == ["frontend", "user", "backend"])
         #expect(users.map(\.proof.method) == ["ticket", "wampcra", "wampcra"])
+        let others = try UserList.users(in: "cryptosign dee \(String(repeating: "0aF9", count: 16)) ops\nscram eve hush\n", of: "users")
+        #expect(others.map(\.name) == ["dee", "eve", "eve"] && others.map(\.role) == ["ops", "user", "user"])
+        #expect(others.map(\.proof.method) == ["cryptosign", "scram", "wamp-scram"])
     }
 
-    @Test(arguments: ["ticket ann", "magic ann sesame", "ticket ann sesame role more"])
+    @Test(arguments: ["ticket ann", "magic ann sesame", "ticket ann sesame role more", "cryptosign ann sesame"])
     func `a line that names no user is told by its number, and its secret is not told`(_ line: String) {
         let error = #expect(throws: ValidationError.self) { try UserList.users(in: "cra bob hush\n" + line, of: "users") }
         #expect(error?.message.contains("users, line 2") == true && error?.message.contains("sesame") == false)

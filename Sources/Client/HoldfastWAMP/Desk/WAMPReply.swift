@@ -2,29 +2,20 @@
 ///
 /// An object, for a generic value is slow to copy.
 final class WAMPReply<Value: Sendable>: Sendable {
-    typealias Continuation = CheckedContinuation<Result<Value, WAMPError>, Never>
-    private enum Receiver: Sendable {
-        case continuation(Continuation)
-        case closure(@Sendable (Result<Value, WAMPError>) -> Void)
-    }
-    private let receiver: Receiver
-
-    private init(_ receiver: Receiver) { self.receiver = receiver }
-
-    /// A task that waits.
-    static func continuation(_ continuation: Continuation) -> WAMPReply { WAMPReply(.continuation(continuation)) }
-    /// Code that is called.
-    static func closure(_ closure: @escaping @Sendable (Result<Value, WAMPError>) -> Void) -> WAMPReply { WAMPReply(.closure(closure)) }
-
+    typealias Outcome = Result<Value, WAMPError>
     /// Whether a task waits, which may be cancelled.
-    var isAwaited: Bool { if case .continuation = receiver { true } else { false } }
+    let isAwaited: Bool
+    private let give: @Sendable (Outcome) -> Void
 
-    func end(_ result: Result<Value, WAMPError>) {
-        switch receiver {
-        case .continuation(let continuation): continuation.resume(returning: result)
-        case .closure(let closure): closure(result)
-        }
+    private init(isAwaited: Bool, give: @escaping @Sendable (Outcome) -> Void) { (self.isAwaited, self.give) = (isAwaited, give) }
+
+    static func continuation(_ continuation: CheckedContinuation<Outcome, Never>) -> WAMPReply {
+        WAMPReply(isAwaited: true) { continuation.resume(returning: $0) }
     }
+
+    static func closure(_ closure: @escaping @Sendable (Outcome) -> Void) -> WAMPReply { WAMPReply(isAwaited: false, give: closure) }
+
+    func end(_ outcome: Outcome) { give(outcome) }
 }
 
 /// A request in words.

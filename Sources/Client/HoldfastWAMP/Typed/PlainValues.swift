@@ -27,10 +27,15 @@ struct PlainArguments {
 struct PlainItems {
     struct NotPlain: Error {}
 
+    /// So many bytes are read as a whole; the coder takes from more only what it is asked for.
+    private static let mostBytes = 4096
     private let items: [Value]
     private var place = 0
 
-    init(_ arguments: WAMPArguments) throws { items = try arguments.list }
+    init(_ arguments: WAMPArguments) throws {
+        guard arguments.withRawList({ bytes, _ in bytes.byteCount <= Self.mostBytes }) != false else { throw NotPlain() }
+        items = try arguments.list
+    }
 
     mutating func next<Target>(_ type: Target.Type) throws -> Target {
         guard place < items.count else { throw NotPlain() }

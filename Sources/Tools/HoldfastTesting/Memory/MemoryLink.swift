@@ -58,7 +58,8 @@ final class MemoryLink {
         case .observe(let role, let observer): self[role].observer = self[role].isOver ? nil : observer
         case .stall: isStalled = true
         case .resume: isStalled = false
-        case .cut: for role in [Role.client, .server] { feedClosing(role, .transportEnded) }
+        // The client last: when it connects again, its server's end is over.
+        case .cut: for role in [Role.server, .client] { feedClosing(role, .transportEnded) }
         case .alarm(let moment):
             if alarm?.at == moment { alarm = nil }  // Otherwise an earlier alarm has taken its place.
             wake()

@@ -3,6 +3,8 @@ import Foundation
 import HoldfastRouter
 
 /// The users of a file: on each line a method, a name, a secret, and perhaps a role; `#` begins a line that says nothing.
+///
+/// The secret of `cryptosign` is none: it is the public key, in hexadecimal.
 struct UserList {
     struct User {
         let name: String
@@ -21,24 +23,29 @@ struct UserList {
             let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             // The line itself holds a secret, and is not shown.
-            guard 3...4 ~= words.count, let proof = proof(first, words[2]) else {
+            guard 3...4 ~= words.count, let proofs = try? proofs(first, words[2]), !proofs.isEmpty else {
                 throw ValidationError(
-                    "\(file.escapedOnOneLine), line \(index + 1): use METHOD NAME SECRET [ROLE], METHOD ticket, cra or salted.")
+                    "\(file.escapedOnOneLine), line \(index + 1): use METHOD NAME SECRET [ROLE], METHOD ticket, cra, salted or scram, or "
+                        + "cryptosign with a public key of 64 hexadecimal digits.")
             }
-            users.append(User(name: words[1], proof: proof, role: words.count == 4 ? words[3] : "user"))
+            users += proofs.map { User(name: words[1], proof: $0, role: words.count == 4 ? words[3] : "user") }
         }
         return users
     }
 
-    private static func proof(_ method: String, _ secret: String) -> WAMPUsers.Proof? {
+    /// What a line stands for; nothing if it is none.
+    private static func proofs(_ method: String, _ secret: String) throws -> [WAMPUsers.Proof] {
         switch method {
-        case "ticket": return .ticket(secret)
-        case "cra": return .cra(CRASecret(secret))
+        case "ticket": return [.ticket(secret)]
+        case "cra": return [.cra(CRASecret(secret))]
         case "salted":
             let salt = (0..<4).map { _ in String(UInt32.random(in: 0 ... .max), radix: 36) }.joined()
-            guard let salted = try? ChallengeResponse.saltedSecret(secret, salt: salt) else { return nil }
-            return .cra(CRASecret(salted: salted, salt: salt))
-        default: return nil
+            return [.cra(CRASecret(salted: try ChallengeResponse.saltedSecret(secret, salt: salt), salt: salt))]
+        case "scram":
+            return try ScramDialect.allCases.map { .scram(try ScramKeys(password: secret, dialect: $0, hash: .pbkdf2(iterations: 4096))) }
+        case "cryptosign":
+            return CryptosignChallenge(publicKey: secret) == nil ? [] : [.cryptosign(publicKey: secret)]
+        default: return []
         }
     }
 }
