@@ -64,17 +64,18 @@ struct ConnectSession: Sendable {
             }
             if let gauge, console.showsStatus { group.addTask { await follow(gauge) } }
             if case .prompt = source { group.addTask { await followWindow() } }
-            var problem: Outcome?
-            while let finished = await group.next() {
+            // Both end when the connection does, in any order.
+            var (problem, ending): (Outcome?, Outcome?)
+            for await finished in group {
                 switch finished {
                 case .receiving(let outcome):
                     group.cancelAll()
-                    return problem ?? outcome
+                    ending = outcome
                 case .speaking(let outcome): problem = outcome
                 case .other: break
                 }
             }
-            return .failed
+            return problem ?? ending ?? .failed
         }
     }
 
