@@ -73,7 +73,8 @@ private final class FloodSubscriber: InlineHandler {
     }
 
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {
-        if isSubscribed { return meter.count() }
+        // An event has the whole payload; anything else that comes now is shorter, and ends the run.
+        if isSubscribed { return bytes.byteCount > WAMPBench.payload.utf8.count ? meter.count() : socket.close(code: .protocolError) }
         switch try? WAMPMessage(decoding: bytes, as: WAMPFlood.serialization) {
         case .welcome: send(.subscribe(request: 1, options: [:], topic: WAMPBench.news.uri), on: socket)
         case .subscribed:
