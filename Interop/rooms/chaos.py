@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Clients and a hub of the real kind, badly treated; then the history checker judges what they wrote down. See ../README.md.
 
-chaos.py --holdfast PROGRAM --peer PROGRAM --reports DIR [--seconds N] [--clients N] [--kills N] [--seed N] [--disk DIR]
+chaos.py --holdfast PROGRAM --peer PROGRAM --reports DIR [--seconds N] [--clients N] [--strangers N] [--kills N] [--seed N] [--disk DIR]
+    [--restore client] [--restore hub]
 
-The hub is killed with -9 and frozen, so are the clients, and the links between them are cut. DIR of --disk is a small file system of
-its own, which is filled and made read-only on the way. Prints `ok` and `not ok` lines.
+The hub is killed with -9 and frozen, so are the clients, and the links between them are cut. The strangers among the clients are client.py,
+which knows of the protocol only what its page says. Two checkers judge: that of the simulation, and checker.py. DIR of --disk is a small
+file system of its own, which is filled and made read-only on the way. With --restore a stranger's store, or the hub's directory, is put
+back from a copy of its files. Prints `ok` and `not ok` lines.
 """
 import argparse
 import json
@@ -14,11 +17,13 @@ import select
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 90  # seconds that anything may take which bounds a failure only
 ROOMS = ("green", "blue")
 # A link that is slow at times, cut in every way, and silent now and then.
@@ -102,7 +107,9 @@ class Stage:
             options.holdfast, "chaos", "--listen", str(self.link_port), "--to", f"127.0.0.1:{self.port}",
             "--script", SCRIPT, "--seed", str(options.seed),
         ], self.file("link.log"))
-        self.clients = [self.client(f"c{number}") for number in range(1, options.clients + 1)]
+        self.strangers = [self.stranger(f"p{number}") for number in range(1, options.strangers + 1)]
+        self.clients = [self.client(f"c{number}") for number in range(1, options.clients + 1)] + self.strangers
+        self.has_copy_of_hub = False
 
     def file(self, name):
         return os.path.join(self.options.reports, name)
@@ -111,6 +118,13 @@ class Stage:
         return Process(name, [
             self.options.peer, "rooms-client", f"ws://127.0.0.1:{self.link_port}/rooms", "--name", name, "--rooms", ",".join(ROOMS),
             "--store", self.file(f"{name}.store"), "--history", self.file(f"{name}.jsonl"), "--pause", str(self.options.pause),
+        ], self.file(f"{name}.log"), talks=True)
+
+    def stranger(self, name):
+        return Process(name, [
+            sys.executable, os.path.join(HERE, "client.py"), f"ws://127.0.0.1:{self.link_port}/rooms", "--name", name,
+            "--rooms", ",".join(ROOMS), "--store", self.file(f"{name}.sqlite"), "--history", self.file(f"{name}.jsonl"),
+            "--pause", str(self.options.pause),
         ], self.file(f"{name}.log"), talks=True)
 
     def all(self):
@@ -129,9 +143,9 @@ class Stage:
                 time.sleep(0.05)
         return False
 
-    def note(self, who, what):
-        """A line in a client's history: what it cannot write itself."""
-        line = {"at": int(time.time() * 1000), "who": who, "what": what}
+    def note(self, who, what, **fields):
+        """A line in a history: what its writer cannot write itself."""
+        line = {"at": int(time.time() * 1000), "who": who, "what": what} | fields
         with open(self.file(f"{who}.jsonl"), "a", encoding="utf-8") as history:
             # A line that was torn by the kill ends here.
             history.write("\n" + json.dumps(line) + "\n")
@@ -142,13 +156,53 @@ class Stage:
         self.hub.start()
         self.count("hub killed")
 
-    def kill_client(self):
-        client = self.chance.choice(self.clients)
+    def kill_client(self, clients=None):
+        client = self.chance.choice(clients or self.clients)
         client.kill()
         self.note(client.name, "died")
         time.sleep(self.chance.uniform(0, 0.3))
         client.start()
         self.count("client killed")
+        if client in self.strangers:
+            self.count("stranger killed")
+
+    def restore_client(self):
+        """A stranger's store is put back from the copy that was made of it when it was restored last.
+
+        It is promised for a copy that was made by the device that the store still has: another one has numbered the outbox anew.
+        """
+        client = self.chance.choice(self.strangers)
+        client.kill()
+        self.note(client.name, "died")
+        store, copy = self.file(f"{client.name}.sqlite"), self.file(f"{client.name}.copy")
+        if os.path.exists(copy) and device_of(copy) == device_of(store):
+            for end in ("", "-wal", "-shm"):
+                remove(store + end)
+                if os.path.exists(copy + end):
+                    shutil.copy(copy + end, store + end)
+            self.note(client.name, "restored")
+            self.count("client restored")
+        for end in ("", "-wal", "-shm"):
+            remove(copy + end)
+            if os.path.exists(store + end):
+                shutil.copy(store + end, copy + end)
+        client.start()
+
+    def restore_hub(self):
+        """The hub's directory is put back from a raw copy of its files, made while nobody had it open."""
+        self.hub.kill()
+        copy = self.file("hub.copy")
+        if self.has_copy_of_hub:
+            self.write_log_down()
+            for room in ROOMS:
+                self.note("hub", "rewound", room=room)
+            shutil.rmtree(self.data)
+            shutil.move(copy, self.data)
+            self.count("hub restored")
+        else:
+            shutil.copytree(self.data, copy)
+        self.has_copy_of_hub = not self.has_copy_of_hub
+        self.hub.start()
 
     def freeze(self, process, what):
         process.freeze()
@@ -192,7 +246,10 @@ class Stage:
             self.kill_hub, self.kill_hub, self.kill_client, self.kill_client,
             lambda: self.freeze(self.hub, "hub frozen"),
             lambda: self.freeze(self.chance.choice(self.clients), "client frozen"),
-        ] + ([self.fill_disk, self.read_only_disk] if self.options.disk else [])
+        ] + ([self.fill_disk, self.read_only_disk] if self.options.disk else []) + (
+            [lambda: self.kill_client(self.strangers)] if self.strangers else []) + (
+            [self.restore_client] * 3 if "client" in self.options.restore else []) + (
+            [self.restore_hub] * 2 if "hub" in self.options.restore else [])
 
     def run(self):
         """Lets everything go wrong for a while, heals it, and lets the clients finish; false if they cannot."""
@@ -251,27 +308,50 @@ class Stage:
         return heads
 
     def judge(self):
-        """The checker's verdict over what everybody wrote down and the hub's own log."""
-        dump = [self.options.peer, "rooms-log", self.data, "--rooms", ",".join(ROOMS), "--history", self.file("hub.jsonl")]
-        if subprocess.run(dump, check=False).returncode != 0:
+        """The verdicts of both checkers over what everybody wrote down and the hub's own log."""
+        if not self.write_log_down():
             return fail("the hub's log cannot be read")
         with open(self.file("script.jsonl"), "w", encoding="utf-8") as file:
             for what, count in self.counts.items():
                 file.write(json.dumps({"at": 0, "who": "script", "what": "counted", "text": what, "count": count}) + "\n")
         histories = [self.file(f"{name}.jsonl") for name in [client.name for client in self.clients] + ["hub", "script"]]
         least = f"hub killed={self.options.kills},client killed={self.options.kills}"
+        if self.strangers:
+            least += ",stranger killed=1"
         if self.options.disk:
             least += ",disk full=1,disk read-only=1"
-        judged = subprocess.run(
-            [self.options.peer, "rooms-judge", *histories, "--least", least], check=False, capture_output=True, text=True)
-        for line in judged.stdout.splitlines():
-            print(f"# {line}")
-        return judged.returncode == 0 or fail("a promise was broken; the histories are in reports/chaos")
+        for what in self.options.restore:
+            least += f",{what} restored=1"
+        judges = {
+            "the checker of the simulation": [self.options.peer, "rooms-judge", *histories, "--least", least],
+            "checker.py": [sys.executable, os.path.join(HERE, "checker.py"), *histories]}
+        is_good = True
+        for name, judge in judges.items():
+            judged = subprocess.run(judge, check=False, capture_output=True, text=True)
+            for line in (judged.stdout + judged.stderr).splitlines():
+                print(f"# {name}: {line}")
+            if judged.returncode != 0:
+                is_good = fail(f"a promise was broken, says {name}; the histories are in {self.options.reports}")
+        return is_good
+
+    def write_log_down(self):
+        dump = [self.options.peer, "rooms-log", self.data, "--rooms", ",".join(ROOMS), "--history", self.file("hub.jsonl")]
+        return subprocess.run(dump, check=False).returncode == 0
 
     def stop(self):
         for process in self.all():
             process.thaw()
             process.signal(signal.SIGKILL)
+
+
+def device_of(store):
+    with sqlite3.connect(store) as file:
+        return file.execute("SELECT device FROM store").fetchone()
+
+
+def remove(path):
+    if os.path.exists(path):
+        os.remove(path)
 
 
 def fail(why):
@@ -285,6 +365,8 @@ def main():
         parser.add_argument(f"--{option}", required=True)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--clients", type=int, default=3)
+    parser.add_argument("--strangers", type=int, default=1, help="clients in Python, written from the protocol's page alone")
+    parser.add_argument("--restore", choices=("client", "hub"), action="append", default=[], help="what is put back from a copy")
     parser.add_argument("--kills", type=int, default=1, help="how often at least the hub, and clients, must have been killed")
     parser.add_argument("--pause", type=int, default=20, help="milliseconds between two messages of a client")
     parser.add_argument("--freeze", type=float, default=2, help="seconds that something is frozen at most")

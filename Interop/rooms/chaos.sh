@@ -1,37 +1,45 @@
 #!/bin/bash
-# A hub and its clients killed with -9 and frozen, links cut, disks full and read-only; then a checker judges what all of them wrote down.
+# A hub and its clients killed with -9 and frozen, links cut, disks full and read-only; then two checkers judge what all of them wrote down.
+# One of the clients, and one of the checkers, is in Python, and knows of the protocol only what docs/rooms-protocol.md says.
 #
 #   Interop/rooms/chaos.sh [share]     (no argument: all of it, minutes)
 #
 # HOLDFAST and HOLDFAST_BIN name the tool and our peer; without them the release builds are made first. SEED repeats a run's misfortunes.
+# RESTORE=hub puts the hub's directory back from raw copies of its files, too.
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"
 case ${1:-} in
-    share) PLAIN=20 DISK=12 KILLS=2 ;;
-    '') PLAIN=240 DISK=60 KILLS=24 ;;
+    share) PLAIN=20 DISK=12 COPIES=12 KILLS=2 ;;
+    '') PLAIN=240 DISK=60 COPIES=60 KILLS=24 ;;
     *) die "unknown part '$1' (there is: share)" ;;
 esac
 SEED=${SEED:-$RANDOM}
 HOLDFAST=$(swift_program HOLDFAST holdfast)
 HOLDFAST_BIN=$(swift_program HOLDFAST_BIN HoldfastPeer)
+need_python
 reports=$ROOT/reports/chaos
 rm -rf "$reports"
-mkdir -p "$reports/plain" "$reports/disk"
+mkdir -p "$reports/plain" "$reports/disk" "$reports/copies"
 
 # run NAME ARGUMENTS…: one stage; its lines are kept and shown.
 run() {
     local name=$1
     shift
-    python3 "$ROOT/Interop/rooms/chaos.py" --holdfast "$HOLDFAST" --peer "$HOLDFAST_BIN" --reports "$reports/$name" "$@" 2>&1 |
+    "$PYTHON" "$ROOT/Interop/rooms/chaos.py" --holdfast "$HOLDFAST" --peer "$HOLDFAST_BIN" --reports "$reports/$name" "$@" 2>&1 |
         tee "$reports/$name.txt" || true
 }
 
+# A checker that sees nothing would find all well.
+if "$PYTHON" "$ROOT/Interop/rooms/checker.py" --self-test; then echo 'ok checker.py sees what it is to see'; else
+    echo 'not ok checker.py misses something'
+fi | tee "$reports/checker.txt"
 run plain --seconds "$PLAIN" --kills "$KILLS" --seed "$SEED"
+run copies --seconds "$COPIES" --seed "$((SEED + 2))" --restore client ${RESTORE:+--restore "$RESTORE"}
 if [ "$(id -u)" = 0 ]; then
     # A file system in memory, seen by these processes alone.
     export -f run
-    export ROOT HOLDFAST HOLDFAST_BIN reports
+    export ROOT PYTHON HOLDFAST HOLDFAST_BIN reports
     mkdir -p "$reports/disk/small"
     unshare --mount bash -c "mount -t tmpfs -o size=16m small '$reports/disk/small' && \
         run disk --seconds '$DISK' --kills 1 --seed '$((SEED + 1))' --disk '$reports/disk/small'"
@@ -42,4 +50,4 @@ fi
 passed=$(cat "$reports"/*.txt | grep -c '^ok' || true)
 failed=$(cat "$reports"/*.txt | grep -c '^not ok' || true)
 echo "$passed passed, $failed failed"
-[ "$failed" = 0 ] && [ "$passed" = 2 ]
+[ "$failed" = 0 ] && [ "$passed" = 4 ]

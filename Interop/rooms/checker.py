@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""Judges what clients and a hub wrote down of a run, by the guarantees of docs/rooms-protocol.md: a second opinion beside Tests/RoomHistory.
+
+checker.py HISTORY…        prints what was broken, then what was looked at; ends with 1 if something was
+checker.py --self-test     breaks a good history in each way that the rules know of: each has to be seen
+"""
+import json
+import sys
+from collections import defaultdict
+
+
+def lines_of(path):
+    """The events of a file. A line that a kill has torn is passed over, if the program was started or has ended after it."""
+    torn = None
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                event = json.loads(line)
+            except ValueError:
+                torn = number
+                continue
+            if torn and event["what"] not in ("died", "started", "restored"):
+                raise ValueError(f"{path}: line {torn} is no event")
+            torn = None
+            yield event
+
+
+def key(item):
+    return item["id"], item["device"], item["cseq"], item["digest"]
+
+
+class Copy:
+    """What a client has of one room, as its app was told."""
+
+    def __init__(self):
+        self.epoch, self.first, self.seq = None, 1, 0
+        self.may_be_ahead = self.may_be_behind = False
+        self.stored = None
+
+
+class Log:
+    """A room's log in one epoch, as the hub itself wrote it down: at the end, or before it was put back."""
+
+    def __init__(self):
+        self.base, self.items, self.names = 1, {}, set()
+
+
+class Checker:
+    def __init__(self):
+        self.faults, self.looked = [], defaultdict(int)
+        self.logs = defaultdict(dict)  # by room and epoch
+        self.last = {}  # by room: the log that the hub ended with
+        self.submitted = {}  # by room and name: the digest
+        self.acked = []  # who, room, name, epoch, number
+        self.fates = defaultdict(dict)  # by who: what was last heard of a message, by room and name
+        self.copies = defaultdict(Copy)  # by who and room
+        self.seen = {}  # by room, epoch and number: what, and who saw it first
+        self.was_rewound = self.was_restored = False
+        self.unsent = []
+
+    def fault(self, text):
+        self.faults.append(text)
+
+    def take(self, event):
+        who, what, room = event["who"], event["what"], event.get("room")
+        if what == "submitted":
+            self.submitted[room, event["id"]] = event["digest"]
+        elif what in ("queued", "refused", "discarded", "failed", "acked", "retried"):
+            self.fate(who, what, room, event)
+        elif what in ("applied", "replaced", "paged", "opened", "store"):
+            items = event.get("items") or []
+            self.contiguous(f"{who}: {what} of {room}", items)
+            copy = self.copies[who, room]
+            getattr(self, what)(f"{who} in {room}", copy, event, items)
+            for item in items:
+                self.see(who, room, event.get("epoch") or copy.epoch, item)
+        elif what == "started":
+            for copy in (copy for (owner, _), copy in self.copies.items() if owner == who):
+                copy.may_be_ahead = True
+        elif what == "restored":
+            self.was_restored = True
+            for copy in (copy for (owner, _), copy in self.copies.items() if owner == who):
+                copy.may_be_behind = True
+            for fate in self.fates[who].values():
+                fate["may be anywhere"] = True
+        elif what == "outbox":
+            self.unsent += [f"{who} in {room}: {name} still waits" for name in event.get("names") or []]
+        elif what == "log":
+            self.log(room, event["epoch"], event.get("seq", 1), event.get("items") or [])
+        elif what == "rewound":
+            self.was_rewound = True
+        elif what == "broken":
+            self.fault(f"{who}: {event.get('text')}")
+
+    # What an app heard of its messages
+
+    def fate(self, who, what, room, event):
+        fate = self.fates[who].setdefault((room, event["id"]), {})
+        if what in ("failed", "discarded") and "acked" in fate and "may be anywhere" not in fate:
+            self.fault(f"{who} in {room}: {event['id']} was acked, and then {what}")
+        if what == "retried":
+            fate.pop("failed", None)
+        fate[what] = event
+        if what == "acked":
+            self.looked["acks"] += 1
+            self.acked.append((who, room, event["id"], event["epoch"], event.get("seq", 0)))
+
+    # What a client has of a room (G4)
+
+    def contiguous(self, name, items):
+        for one, other in zip(items, items[1:]):
+            if other["seq"] != one["seq"] + 1:
+                self.fault(f"{name}: {other['seq']} follows {one['seq']}")
+
+    def applied(self, name, copy, event, items):
+        if copy.epoch is not None and copy.epoch != event["epoch"]:
+            self.fault(f"{name}: entries of epoch {event['epoch']} behind some of {copy.epoch}")
+        if items and items[0]["seq"] != copy.seq + 1:
+            self.fault(f"{name}: {items[0]['seq']} was applied behind {copy.seq}")
+        copy.epoch, copy.seq = event["epoch"], items[-1]["seq"] if items else copy.seq
+
+    def replaced(self, name, copy, event, items):
+        seq = event.get("seq", 0)
+        if copy.epoch == event["epoch"] and seq < copy.seq:
+            self.fault(f"{name}: went back from {copy.seq} to {seq} in one epoch")
+        if items and items[-1]["seq"] != seq:
+            self.fault(f"{name}: a snapshot to {items[-1]['seq']} with a cursor at {seq}")
+        copy.epoch, copy.seq, copy.first = event["epoch"], seq, seq - len(items) + 1
+
+    def paged(self, _, copy, event, items):
+        copy.first = min(copy.first, event.get("seq", copy.first))
+
+    def opened(self, name, copy, event, _):
+        epoch, seq = event.get("epoch"), event.get("seq", 0)
+        if copy.epoch is not None and not copy.may_be_behind:
+            if epoch == copy.epoch and seq < copy.seq:
+                self.fault(f"{name}: {copy.seq} was told, and {seq} was stored")
+            if not copy.may_be_ahead and (epoch, seq) != (copy.epoch, copy.seq):
+                self.fault(f"{name}: {copy.seq} of {copy.epoch} was told, and {seq} of {epoch} was stored")
+        copy.epoch, copy.seq = (None if not seq and not int(epoch, 16) else epoch), seq
+        copy.first = seq + 1 - event["count"] if "count" in event else copy.first
+        copy.may_be_ahead = copy.may_be_behind = False
+
+    def store(self, name, copy, event, items):
+        copy.stored = {item["seq"]: key(item) for item in items}
+        seq = event.get("seq", 0)
+        if (event.get("epoch"), seq) != (copy.epoch, copy.seq):
+            self.fault(f"{name}: {copy.seq} of {copy.epoch} was told, and {seq} of {event.get('epoch')} is stored at the end")
+        first = copy.first if "limit" not in event else max(copy.first, seq - event["limit"] + 1)
+        missing = [number for number in range(first, seq + 1) if number not in copy.stored]
+        if missing:
+            self.fault(f"{name}: {len(missing)} entries are not stored, first {missing[0]}")
+
+    def see(self, who, room, epoch, item):
+        self.looked["sights"] += 1
+        other, witness = self.seen.setdefault((room, epoch, item["seq"]), (key(item), who))
+        if other != key(item):
+            self.fault(f"{room}: at {item['seq']} of {epoch} {witness} saw {other}, and {who} saw {key(item)}")
+
+    # The log (G1 to G3)
+
+    def log(self, room, epoch, base, items):
+        self.contiguous(f"the log of {room}", items)
+        if items and items[0]["seq"] != base:
+            self.fault(f"the log of {room}: begins at {items[0]['seq']} and says {base}")
+        log = self.last[room] = self.logs[room].setdefault(epoch, Log())
+        log.base, names, numbers = max(log.base, base), set(), {}
+        for item in items:
+            self.looked["entries"] += 1
+            if item["id"] in names:
+                self.fault(f"the log of {room}: {item['id']} is there twice")
+            names.add(item["id"])
+            if numbers.get(item["device"], 0) >= item["cseq"]:
+                self.fault(f"the log of {room}: {item['cseq']} of {item['device']} stands behind {numbers[item['device']]}")
+            numbers[item["device"]] = item["cseq"]
+            if log.items.setdefault(item["seq"], key(item)) != key(item):
+                self.fault(f"the log of {room}: {item['seq']} of {epoch} was given out twice")
+        if log.items and max(log.items) > base - 1 + len(items):
+            self.fault(f"the log of {room}: epoch {epoch} went back from {max(log.items)} to {base - 1 + len(items)}")
+        log.names |= names
+
+    def judge(self):
+        """What was broken, once everything is told."""
+        self.faults += self.unsent
+        for (room, epoch, seq), (what, who) in self.seen.items():
+            self.sight(room, epoch, seq, what, who)
+        for room, logs in self.logs.items():
+            for log in logs.values():
+                for seq, (name, _, _, digest) in log.items.items():
+                    if self.submitted.get((room, name)) != digest:
+                        self.fault(f"the log of {room}: at {seq} is {name}, which was not submitted, or not so")
+        for who, room, name, epoch, seq in self.acked:
+            self.ack(who, room, name, epoch, seq)
+        for who, fates in self.fates.items():
+            for (room, name), fate in fates.items():
+                if "acked" not in fate and "may be anywhere" not in fate:
+                    self.end_of(who, room, name, fate)
+        for (who, room), copy in self.copies.items():
+            log = self.last.get(room)
+            if log is None or copy.stored is None:
+                continue
+            if self.logs[room].get(copy.epoch) is not log or copy.seq != max(log.items, default=copy.seq):
+                self.fault(f"{who} in {room}: ends at {copy.seq} of {copy.epoch}, and not where the log ends")
+        return self.faults
+
+    def sight(self, room, epoch, seq, what, who):
+        log = self.logs[room].get(epoch)
+        if log is None:
+            if not self.was_rewound:
+                self.fault(f"{room}: {who} saw {seq} of {epoch}, which the hub does not have")
+        elif seq >= log.base and log.items.get(seq) != what:
+            self.fault(f"{room}: at {seq} {who} saw {what}, and the log has {log.items.get(seq)}")
+
+    def ack(self, who, room, name, epoch, seq):
+        log = self.logs[room].get(epoch)
+        if log is None:
+            if not self.was_rewound:
+                self.fault(f"{who} in {room}: {name} was acked in {epoch}, which the hub does not have")
+        elif seq >= log.base and log.items.get(seq, [None])[0] != name:
+            self.fault(f"{who} in {room}: {name} was acked at {seq}, and there is {log.items.get(seq)}")
+        elif seq == 0 and log.base == 1 and name not in log.names:
+            self.fault(f"{who} in {room}: {name} was acked, and the log never had it")
+
+    def end_of(self, who, room, name, fate):
+        """A message without an ack: it failed, or its program ended before it could hear."""
+        is_there = any(name in log.names for log in self.logs[room].values())
+        if "failed" in fate:
+            # With nothing lost on either side it is always known whether it is there.
+            if fate["failed"].get("isUncertain") and not (self.was_restored or self.was_rewound):
+                self.fault(f"{who} in {room}: nobody knows what became of {name}")
+            elif not fate["failed"].get("isUncertain") and is_there:
+                self.fault(f"{who} in {room}: {name} failed, and is in the log")
+        elif "queued" in fate and not is_there and "discarded" not in fate:
+            self.fault(f"{who} in {room}: {name} was queued, is not in the log, and nothing was said of it")
+
+
+def verdict(events):
+    checker = Checker()
+    for event in events:
+        checker.take(event)
+    return checker, checker.judge()
+
+
+def self_test():
+    """A run of two clients and a hub, then the same with one thing broken."""
+    def item(seq, device="d1", cseq=None, name=None, content=None):
+        return {"seq": seq, "id": name or f"m{seq}", "device": device, "cseq": cseq or seq, "digest": content or f"x{seq}"}
+
+    def good():
+        a, b, hub = {"who": "a", "room": "r"}, {"who": "b", "room": "r"}, {"who": "hub", "room": "r"}
+        log = [item(1), item(2), item(3)]
+        sent = [a | {"what": what} | fields for seq in (1, 2, 3) for what, fields in (
+            ("submitted", {"id": f"m{seq}", "digest": f"x{seq}"}), ("queued", {"id": f"m{seq}"}),
+            ("acked", {"id": f"m{seq}", "epoch": "e", "seq": seq}))]
+        failed = [a | {"what": "submitted", "id": "m4", "digest": "x4"}, a | {"what": "queued", "id": "m4"},
+                  a | {"what": "failed", "id": "m4", "isUncertain": False}]
+        return {
+            "sent": sent, "failed": failed,
+            "first": [b | {"what": "replaced", "epoch": "e", "seq": 1, "items": log[:1]}],
+            "second": [b | {"what": "applied", "epoch": "e", "items": log[1:2]}], "third": [b | {"what": "applied", "epoch": "e", "items": log[2:]}],
+            "store": [b | {"what": "store", "epoch": "e", "seq": 3, "items": log}, b | {"what": "outbox", "names": []}],
+            "log": [hub | {"what": "log", "epoch": "e", "seq": 1, "items": log}]}
+
+    def broken(part, **changes):
+        run = good()
+        run[part] = [run[part][0] | changes] + run[part][1:]
+        return run
+
+    a, b = {"who": "a", "room": "r"}, {"who": "b", "room": "r"}
+    cases = {
+        "an ack that the log does not have": good() | {"log": [{"who": "hub", "room": "r", "what": "log", "epoch": "e", "seq": 1,
+                                                              "items": [item(1), item(2)]}]},
+        "a message twice": broken("log", items=[item(1), item(2), item(3), item(4, name="m1", content="x1")]),
+        "an order broken": broken("log", items=[item(1, cseq=2), item(2, cseq=1), item(3)]),
+        "a gap in the log": broken("log", items=[item(1), item(3)]),
+        "something that nobody submitted": broken("log", items=[item(1), item(2), item(3), item(4, name="z")]),
+        "other bytes": broken("log", items=[item(1), item(2, content="y"), item(3)]),
+        "another epoch at the end": broken("log", epoch="f"),
+        "a failed message in the log": good() | {"failed": [a | {"what": "failed", "id": "m5", "isUncertain": False}], "sent": [
+            event for event in good()["sent"] if event["id"] != "m3"] + [
+            a | {"what": "submitted", "id": "m3", "digest": "x3"}, a | {"what": "failed", "id": "m3", "isUncertain": False}]},
+        "a message that is lost": good() | {"failed": good()["failed"][:2]},
+        "a fate unknown": good() | {"failed": good()["failed"][:2] + [a | {"what": "failed", "id": "m4", "isUncertain": True}]},
+        "an ack taken back": good() | {"failed": [a | {"what": "failed", "id": "m3", "isUncertain": False}]},
+        "a gap in what was applied": good() | {"second": []},
+        "an entry applied twice": good() | {"third": good()["second"] + good()["third"]},
+        "an epoch changed without a word": broken("third", epoch="f"),
+        "a snapshot that goes back": good() | {"third": [b | {"what": "replaced", "epoch": "e", "seq": 1, "items": [item(1)]}]},
+        "other bytes seen": broken("second", items=[item(2, content="y")]),
+        "a store that has less": broken("store", items=[item(2), item(3)]),
+        "a store that stands elsewhere": broken("store", seq=2, items=[item(1), item(2)]),
+        "a client that never got it all": {key: part for key, part in good().items() if key != "third"} | {
+            "store": [b | {"what": "store", "epoch": "e", "seq": 2, "items": [item(1), item(2)]}]},
+        "a store behind what was told": good() | {"store": [b | {"what": "started"}, b | {"what": "opened", "epoch": "e", "seq": 2}]},
+        "a log put back that says nothing": good() | {"log": good()["log"] + [good()["log"][0] | {"items": [item(1), item(2)]}]},
+        "a number given out twice": good() | {"log": [good()["log"][0] | {"items": [item(1), item(2), item(3, name="m9", content="x9")]}]
+                                              + good()["log"], "more": [a | {"what": "submitted", "id": "m9", "digest": "x9"}]},
+        "an outbox that is not empty": good() | {"store": good()["store"][:1] + [b | {"what": "outbox", "names": ["m9"]}]},
+    }
+    def flat(run):
+        return [event for part in run.values() for event in part]
+
+    missed = [name for name, run in cases.items() if not verdict(flat(run))[1]]
+    faults = verdict(flat(good()))[1]
+    for name in missed:
+        print(f"not ok it did not see {name}")
+    for fault in faults:
+        print(f"not ok in a good history it saw: {fault}")
+    print(f"# {len(cases) - len(missed)} of {len(cases)} broken histories were seen")
+    return not missed and not faults
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    checker, faults = verdict(event for path in sys.argv[1:] for event in lines_of(path))
+    for fault in faults[:50]:
+        print(f"broken: {fault}")
+    looked = ", ".join(f"{count} {what}" for what, count in sorted(checker.looked.items()))
+    print(f"{len(faults)} broken; {looked} of {len(checker.copies)} copies")
+    return not faults
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main() else 1)

@@ -1,0 +1,606 @@
+#!/usr/bin/env python3
+"""A client of the rooms protocol, written from docs/rooms-protocol.md alone: it shares no code and no data with the other clients.
+
+client.py URL --name NAME --rooms ROOM,… --store FILE --history FILE [--pause MILLISECONDS]
+
+It talks in rooms, keeps what comes and what it sends in SQLite, and writes down what its app hears, a line of JSON at a time, in the form
+of Tests/RoomHistory. It is killed at any moment, and goes on with what it has stored. Orders come on the standard input: `drain` (say no
+more; prints `drained` when the outbox is empty), `present NAME…` and `heads ROOM=SEQ…` (prints `complete` when it has all that, and sees
+all of them), `finish` (writes down its store, and ends).
+"""
+import argparse
+import asyncio
+import base64
+import json
+import os
+import random
+import sys
+import time
+import uuid
+from json.decoder import scanstring
+
+from client_store import NOWHERE, Entry, Message, Store
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, WebSocketException
+
+ACK_PATIENCE, JOIN_PATIENCE, SETTLING = 10, 15, 30  # seconds
+LIMITS = {"roomWindow": 32, "window": 256, "body": 65536, "page": 500}
+DECODER = json.JSONDecoder()
+
+
+def members_of(text, at=0):
+    """The fields of the object that begins at a place, each with its value and the text it was written as; then where the object ends."""
+    fields, at = {}, at + 1
+    while text[at] != "}":
+        while text[at] in " \t\r\n,":
+            at += 1
+        if text[at] == "}":
+            break
+        key, at = scanstring(text, at + 1)
+        while text[at] in " \t\r\n:":
+            at += 1
+        start = at
+        value, at = DECODER.raw_decode(text, at)
+        fields[key] = (value, start, at)
+        while text[at] in " \t\r\n":
+            at += 1
+    return fields, at + 1
+
+
+def entries_of(text):
+    """The entries in the field `items` of a frame. Payloads are kept as they were written."""
+    fields, _ = members_of(text, text.index("{"))
+    if "items" not in fields:
+        return []
+    entries, (_, at, end) = [], fields["items"]
+    while (at := text.find("{", at, end)) >= 0:
+        item, at = members_of(text, at)
+        if "bin" in item:
+            body = base64.b64decode(item["bin"][0])
+        else:
+            _, first, last = item["body"]
+            body = text[first:last].encode()
+        seq, name, device, cseq = (item[key][0] for key in ("seq", "id", "device", "cseq"))
+        entries.append(Entry(seq, name.lower(), device.lower(), cseq, digest(body), body))
+    return entries
+
+
+def digest(body):
+    """FNV-1a of 64 bits, as histories have it."""
+    value = 0xCBF29CE484222325
+    for byte in body:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"
+
+
+class History:
+    """What the app hears, a line at once, for the next moment may be the last."""
+
+    def __init__(self, path, who):
+        self.who, self.file = who, open(path, "ab", buffering=0)
+        self.file.write(b"\n")  # a line that a kill has torn ends here
+
+    def note(self, what, room=None, **fields):
+        line = {"at": int(time.time() * 1000), "who": self.who, "what": what} | ({"room": room} if room else {}) | fields
+        self.file.write(json.dumps(line).encode() + b"\n")
+
+
+def told(entries):
+    return [{"seq": e.seq, "id": e.id, "device": e.device, "cseq": e.cseq, "digest": e.digest} for e in entries]
+
+
+class Room:
+    """One room: what is stored of it, and how far it is on this connection."""
+
+    def __init__(self, client, name):
+        self.client, self.store, self.name = client, client.store, name
+        self.epoch, self.seq, self.first, self.next, messages = self.store.room(name)
+        self.outbox = {message.cseq: message for message in messages if message.state != "failed"}
+        client.history.note("opened", name, epoch=self.epoch, seq=self.seq, count=self.seq - self.first + 1)
+        for message in messages:
+            if message.state == "failed":
+                client.history.note("failed", name, id=message.id, isUncertain=False, text="refused")
+        self.fates = {}  # what a renewal has found out, by cseq: free or uncertain
+        self.detach()
+
+    def detach(self):
+        """Nothing of a connection that is gone counts."""
+        self.has_state = self.is_live = False
+        self.high, self.sent, self.hold, self.waits_since, self.resends = 0, 0, 0.0, None, 0
+        self.join_sent, self.join_at, self.asked_history, self.segments = None, None, False, {}
+
+    # Joining
+
+    def join_fields(self):
+        self.join_sent, self.join_at, self.is_live = time.monotonic(), None, False
+        fields = {"room": self.name, "presence": True, "next": self.next}
+        return fields if self.epoch == NOWHERE else fields | {"epoch": self.epoch, "seq": self.seq, "limit": 1000}
+
+    def join(self):
+        self.client.say(t="join", **self.join_fields())
+
+    def state(self, frame, entries):
+        if self.join_sent is None:
+            return
+        self.join_sent = None
+        seq, to, epoch = frame.get("from", 0), frame.get("to", 0), frame["epoch"]
+        if [entry.seq for entry in entries] != list(range(seq, to + 1)):
+            raise ValueError(f"a state of {seq} to {to} holds other entries")
+        if frame.get("snapshot"):
+            if epoch == self.epoch and to < self.seq:
+                raise ValueError(f"a snapshot to {to} after {self.seq} of the same epoch")
+            proved = self.proved(entries)
+            self.store.take(self.name, epoch, to, entries, [message.cseq for message, _ in proved], replaces=True)
+            self.epoch, self.seq, self.first = epoch, to, to - len(entries) + 1
+            self.client.history.note("replaced", self.name, epoch=epoch, seq=to, items=told(entries))
+            self.tell(proved, epoch)
+        elif epoch != self.epoch or seq > self.seq + 1:
+            raise ValueError(f"a state of {epoch} from {seq} for a cursor at {self.seq} of {self.epoch}")
+        else:
+            self.apply(epoch, entries)
+        self.has_state = True
+        if frame.get("more"):
+            self.join()
+        else:
+            self.is_live = True
+            self.ask_history(frame.get("base", 1))
+        self.see_high(frame.get("high", 0), frame.get("highId"))
+        self.pump()
+
+    def ask_history(self, base):
+        """What lies before the snapshot that a new store began with."""
+        if base < self.first and not self.asked_history:
+            self.asked_history = True
+            self.client.say(t="hist", ref=1, room=self.name, before=self.first, limit=LIMITS["page"])
+
+    def page(self, frame, entries):
+        self.asked_history = False
+        if frame["epoch"] == self.epoch and entries and entries[-1].seq == self.first - 1:
+            self.store.prepend(self.name, entries)
+            self.first = entries[0].seq
+            self.client.history.note("paged", self.name, epoch=self.epoch, seq=self.first, items=told(entries))
+            self.ask_history(frame.get("base", 1))
+
+    # Entries
+
+    def messages(self, frame, entries):
+        if self.is_live:
+            self.apply(frame["epoch"], entries)
+
+    def apply(self, epoch, entries):
+        """Takes what follows the cursor; what is there already is dropped, and after a gap nothing more is taken."""
+        fresh = [entry for entry in entries if entry.seq > self.seq]
+        follows = epoch == self.epoch and all(entry.seq == self.seq + 1 + place for place, entry in enumerate(fresh))
+        if not follows:
+            return self.join()
+        if fresh:
+            proved = self.proved(fresh)
+            self.store.take(self.name, epoch, fresh[-1].seq, fresh, [message.cseq for message, _ in proved])
+            self.seq = fresh[-1].seq
+            self.client.history.note("applied", self.name, epoch=epoch, items=told(fresh))
+            self.tell(proved, epoch)
+            self.pump()
+
+    def proved(self, entries):
+        """What entries of our own prove stored, each with its place."""
+        found = []
+        for entry in entries:
+            if entry.device != self.store.device:
+                continue
+            self.high = max(self.high, entry.cseq)
+            message = self.outbox.get(entry.cseq)
+            if entry.cseq >= self.next or (message and message.id != entry.id):
+                self.client.renew()
+            elif message:
+                found.append((self.outbox.pop(entry.cseq), entry.seq))
+        return found
+
+    def tell(self, proved, epoch):
+        for message, seq in proved:
+            self.client.history.note("acked", self.name, id=message.id, epoch=epoch, seq=seq)
+        if proved:
+            self.progress()
+
+    # The outbox
+
+    def submit(self, kind, body, is_binary, checks=True):
+        """Takes a message into the outbox. The checks of the page come first: what the hub cannot read costs the connection."""
+        now = int(time.time() * 1000)
+        message = Message(self.next, str(uuid.uuid4()), now + self.client.offset, kind, body, is_binary)
+        self.client.history.note("submitted", self.name, id=message.id, digest=digest(body))
+        if len(self.outbox) >= 1000 or checks and (len(body) > LIMITS["body"] or not 1 <= len(kind.encode()) <= 64):
+            return self.client.history.note("refused", self.name, id=message.id, text="too many or too long")
+        if self.client.barrier:  # its number is given by the new device
+            self.fates[message.cseq] = "free"
+        self.store.queue(self.name, message)
+        self.outbox[message.cseq], self.next = message, self.next + 1
+        self.client.history.note("queued", self.name, id=message.id)
+        self.pump()
+
+    def unsettled(self):
+        return [message for message in self.outbox.values() if message.cseq not in self.fates]
+
+    def in_flight(self):
+        return [message for message in self.unsettled() if message.cseq <= self.sent]
+
+    def pump(self):
+        """Sends what the windows allow, in order."""
+        if not self.has_state or not self.client.takes_publications or self.hold > time.monotonic():
+            return
+        waiting = self.unsettled()
+        if waiting and waiting[0].cseq > self.high + 1:  # the hub has less than it acked: its log was rewound
+            if self.client.barrier:
+                return self.settle(1, "free")
+            return self.client.renew()
+        free = min(LIMITS["roomWindow"] - len(self.in_flight()), LIMITS["window"] - self.client.in_flight())
+        for message in [message for message in waiting if message.cseq > self.sent][: max(free, 0)]:
+            fields = {"t": "pub", "room": self.name, "cseq": message.cseq, "id": message.id}
+            if self.client.barrier:
+                self.client.say(**fields | {"id": self.client.barrier}, void=True)
+            elif message.state == "burning":
+                self.client.say(**fields, void=True)
+            elif message.is_binary:
+                self.client.say(**fields, at=message.at, type=message.kind, bin=base64.b64encode(message.body).decode())
+            else:
+                # The payload goes as it was written.
+                head = json.dumps(fields | {"at": message.at, "type": message.kind})
+                self.client.outgoing.put_nowait(head[:-1] + ',"body":' + message.body.decode() + "}")
+            self.sent = message.cseq
+            self.waits_since = self.waits_since or time.monotonic()
+
+    def progress(self):
+        self.resends, self.waits_since = 0, time.monotonic() if self.in_flight() else None
+
+    def rewind(self, cseq):
+        self.sent, self.waits_since = min(self.sent, cseq - 1), None
+
+    def acks(self, frame):
+        if frame["epoch"] != self.epoch:
+            return
+        done, failed, renews = [], [], False
+        for ack in frame["acks"]:
+            cseq, seq, name = ack["cseq"], ack.get("seq", 0), ack.get("id")
+            message = self.outbox.get(cseq)
+            self.high = max(self.high, cseq)
+            if cseq >= self.next:
+                renews = True
+            elif self.client.barrier and name == self.client.barrier:
+                self.settle(cseq, "free")  # the hub had nothing under this number, and so nothing behind it
+            elif message is None:
+                continue
+            elif name and name != message.id:
+                self.fates[cseq], renews = "free", True
+            elif name and seq > 0:
+                done.append((message, seq))
+            elif message.state == "burning":
+                failed.append((message, False))
+            else:  # another life of this store has burnt it, or retention has passed it
+                failed.append((message, True))
+        if done:
+            self.store.remove(self.name, [message.cseq for message, _ in done])
+            for message, _ in done:
+                del self.outbox[message.cseq]
+            self.tell(done, frame["epoch"])
+        for message, is_uncertain in failed:
+            self.fail(message, is_uncertain)
+        self.progress()
+        if renews:
+            self.client.renew()
+        self.pump()
+
+    def fail(self, message, is_uncertain):
+        self.store.mark(self.name, message.cseq, "failed")
+        self.outbox.pop(message.cseq)
+        self.client.history.note("failed", self.name, id=message.id, isUncertain=is_uncertain, text="refused")
+
+    def hole(self, expected):
+        if not 1 <= expected <= self.next:
+            raise ValueError(f"a hole at {expected} before {self.next}")
+        self.high = expected - 1
+        self.rewind(expected)
+        self.pump()
+
+    def refused(self, frame):
+        """A publication was refused: for good, or for now."""
+        message, retry = self.outbox.get(frame["cseq"]), frame["retry"]
+        if message is None or message.cseq > self.sent:
+            return
+        if retry == "never" and self.client.barrier:
+            self.settle(message.cseq, "uncertain")
+        elif retry == "never":
+            if message.state == "queued":
+                self.store.mark(self.name, message.cseq, "burning")
+                message.state = "burning"
+                self.rewind(message.cseq)
+                self.pump()
+        elif retry in ("now", "after"):
+            self.rewind(message.cseq)
+            self.hold = time.monotonic() + max(frame.get("after", 0) / 1000, 0.1)
+
+    def see_high(self, high, name):
+        """What the hub has of this device: more than was numbered, or another message, is of another life of this store."""
+        self.high = max(self.high, high)
+        message = self.outbox.get(high)
+        if message and name and message.id != name:
+            self.fates[high] = "free"
+            self.client.renew()
+        elif high >= self.next:
+            self.client.renew()
+
+    def settle(self, cseq, fate):
+        for message in self.outbox.values():
+            if message.cseq >= cseq:
+                self.fates.setdefault(message.cseq, fate)
+
+    # Presence
+
+    def present(self, frame):
+        """Each node of the hub tells its own; `full` may hold what the next versions tell once more."""
+        known = self.segments.get(frame["node"])
+        is_same = known and known["incarnation"] == frame["incarnation"]
+        version = frame.get("version", 0)
+        if frame.get("full"):
+            if is_same and version < known["version"]:
+                return
+            known = self.segments[frame["node"]] = {"incarnation": frame["incarnation"], "members": {}}
+        elif not is_same or version != known["version"] + 1:
+            return None if is_same and version <= known["version"] else self.client.say(t="members", room=self.name)
+        known["version"] = version
+        for gone in frame.get("gone", []):
+            known["members"].pop(gone, None)
+        for member in frame.get("members", []):
+            known["members"][member["conn"]] = member["user"]
+
+    def users(self):
+        return {user for segment in self.segments.values() for user in segment["members"].values()}
+
+    def tick(self, now):
+        if self.join_sent and now - self.join_sent > JOIN_PATIENCE:
+            raise ValueError("a join without an answer")
+        if self.join_at and now > self.join_at:
+            self.join()
+        if self.waits_since and now - self.waits_since > ACK_PATIENCE:
+            self.resends += 1
+            if self.resends > 3:
+                raise ValueError("nothing is acked")
+            self.rewind(self.in_flight()[0].cseq)
+        self.pump()
+
+
+class Client:
+    """The connection, and all rooms."""
+
+    def __init__(self, options):
+        self.options, is_new = options, not os.path.exists(options.store)
+        self.history = History(options.history, options.name)
+        if not is_new:
+            self.history.note("started")
+        self.store = Store(options.store)
+        self.offset, self.barrier, self.settle_by, self.takes_publications = 0, None, None, False
+        self.outgoing = asyncio.Queue()
+        self.rooms = {name: Room(self, name) for name in options.rooms.split(",")}
+        self.is_over, self.stay_away = False, None
+
+    def say(self, **frame):
+        self.outgoing.put_nowait(json.dumps(frame))
+
+    def in_flight(self):
+        return sum(len(room.in_flight()) for room in self.rooms.values())
+
+    async def run(self):
+        failures = 0
+        while not self.is_over:
+            started = time.monotonic()
+            try:
+                await self.session()
+            except (OSError, TimeoutError, ValueError, WebSocketException) as error:
+                print(f"lost: {error!r}", file=sys.stderr, flush=True)
+            self.takes_publications = False
+            for room in self.rooms.values():
+                room.detach()
+            failures = 0 if time.monotonic() - started > 5 else failures + 1
+            pause = random.uniform(0, min(0.05 * 2 ** min(failures, 10), 1))
+            await asyncio.sleep(max(pause, self.stay_away or 0))
+            self.stay_away = None
+
+    async def session(self):
+        self.outgoing = asyncio.Queue()
+        joins = [room.join_fields() for room in self.rooms.values()]
+        async with connect(self.options.url, subprotocols=["holdfast.rooms.v1.json"], proxy=None, max_size=1 << 20, open_timeout=10,
+                           ping_interval=10, ping_timeout=10, close_timeout=1) as socket:
+            hello = {"t": "hello", "v": [1], "device": self.store.device, "token": f"dev:{self.options.name}", "agent": "client.py"}
+            await socket.send(json.dumps(hello | {"joins": joins}))
+            tasks = [asyncio.ensure_future(task) for task in (self.listen(socket), self.write(socket), self.tick())]
+            try:
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def write(self, socket):
+        while True:
+            await socket.send(await self.outgoing.get())
+
+    async def tick(self):
+        while not self.is_over:
+            await asyncio.sleep(0.1)
+            now = time.monotonic()
+            if self.settle_by and now > self.settle_by:
+                for room in self.rooms.values():
+                    room.settle(1, "uncertain")
+            for room in self.rooms.values():
+                room.tick(now)
+            if self.has_renewed():
+                return
+
+    async def listen(self, socket):
+        try:
+            async for text in socket:
+                frame = json.loads(text)
+                if self.take(frame, text):
+                    return
+        except ConnectionClosed as error:
+            self.closed(error.rcvd.code if error.rcvd else None)
+            raise
+        self.closed(socket.close_code)
+
+    def closed(self, code):
+        if code is not None and 4100 <= code < 4200:
+            raise SystemExit(f"the hub refuses us: {code}")
+        if code == 4000:  # another connection of this device; of ours, for there is no other process, so this app comes back
+            self.stay_away = 2
+
+    def take(self, frame, text):
+        """One frame of the hub; whether the connection is to end."""
+        kind, room, ends = frame["t"], self.rooms.get(frame.get("room")), False
+        if kind == "error":
+            ends = self.error(frame, room)
+        elif kind == "welcome":
+            self.offset, self.takes_publications = frame["now"] - int(time.time() * 1000), True
+            LIMITS.update(frame["limits"])
+            self.settle_by = time.monotonic() + SETTLING if self.barrier else None
+        elif kind == "goaway":
+            self.takes_publications, self.stay_away = False, frame.get("after", 0) / 1000
+        elif room is None:
+            pass  # a pong, a renewed token, or something of later versions
+        elif kind in ("state", "msg", "page"):
+            {"state": room.state, "msg": room.messages, "page": room.page}[kind](frame, entries_of(text))
+        elif kind == "ack":
+            room.acks(frame)
+        elif kind == "hole":
+            room.hole(frame["expected"])
+        elif kind == "lag":
+            room.join()
+        elif kind == "members":
+            room.present(frame)
+        # After a renewal what this connection still says is of the old device.
+        return ends or self.is_over or self.has_renewed()
+
+    def error(self, frame, room):
+        """Whether the connection is to end."""
+        print(f"error: {frame}", file=sys.stderr, flush=True)
+        retry, pause = frame["retry"], frame.get("after", 0) / 1000
+        if retry == "reconnect":
+            return True
+        if room and "cseq" in frame:
+            room.refused(frame)
+        elif room and "ref" in frame:
+            room.asked_history = False
+        elif room:
+            room.join_sent = None
+            if retry == "never":
+                raise SystemExit(f"{room.name} is refused: {frame}")
+            room.join_at = time.monotonic() + max(pause, 0.1)
+        elif retry == "after":
+            for each in self.rooms.values():
+                each.hold = time.monotonic() + pause
+        return False
+
+    # Another device
+
+    def renew(self):
+        """The store or the log has gone back. First it is found out what the hub has under each number: a void of another name goes in the
+        place of each message, and its ack says what stands there. Only what the hub does not have, and never will, is numbered anew."""
+        if self.barrier:
+            return
+        self.barrier, self.settle_by = str(uuid.uuid4()), time.monotonic() + SETTLING
+        for room in self.rooms.values():
+            room.rewind(1)
+            room.hold = 0
+        for room in self.rooms.values():
+            room.pump()
+
+    def has_renewed(self):
+        """Takes another device once the fate of every message is known; whether it did."""
+        if not self.barrier or any(room.unsettled() for room in self.rooms.values()):
+            return False
+        outboxes = {}
+        for room in self.rooms.values():
+            for message in [message for message in room.outbox.values() if room.fates[message.cseq] == "uncertain"]:
+                room.fail(message, True)
+            outboxes[room.name] = list(room.outbox.values())
+            for number, message in enumerate(outboxes[room.name], 1):
+                message.cseq = number
+        self.store.renew(uuid.uuid4().hex, outboxes)
+        for room in self.rooms.values():
+            room.outbox = {message.cseq: message for message in outboxes[room.name]}
+            room.next, room.fates = len(room.outbox) + 1, {}
+        self.history.note("counted", text="device renewed", count=1)
+        self.barrier, self.settle_by, self.takes_publications = None, None, False
+        return True
+
+
+class App:
+    """Talks, and does what it is told to."""
+
+    def __init__(self, client, pause):
+        self.client, self.pause, self.number = client, pause / 1000, 0
+        self.present = self.heads = None
+        self.orders = set()
+
+    async def obey(self):
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while line := (await reader.readline()).decode():
+            word, *rest = line.split()
+            self.orders.add(word)
+            if word == "present":
+                self.present = set(rest)
+            elif word == "heads":
+                self.heads = {room: int(seq) for room, seq in (pair.split("=") for pair in rest)}
+        os._exit(3)  # the script is gone
+
+    async def talk(self):
+        rooms = list(self.client.rooms.values())
+        while "drain" not in self.orders:
+            self.number += 1
+            self.speak(random.choice(rooms))
+            await asyncio.sleep(self.pause * random.uniform(0, 2))
+        await self.until(lambda: not any(room.outbox for room in rooms))
+        print("drained", flush=True)
+        await self.until(lambda: self.heads is not None and all(
+            room.seq >= self.heads[room.name] and room.users() == self.present for room in rooms))
+        print("complete", flush=True)
+        await self.until(lambda: "finish" in self.orders)
+        for room in rooms:
+            entries = self.client.store.entries(room.name)
+            self.client.history.note("store", room.name, epoch=room.epoch, seq=room.seq, items=told(entries))
+            waiting = [message.id for message in room.outbox.values()]
+            self.client.history.note("outbox", room.name, names=waiting)
+        self.client.is_over = True
+
+    def speak(self, room):
+        text = f"{self.client.options.name} says {self.number} at {time.time()}"
+        chance = random.random()
+        if chance < 0.01:  # too long, and not looked at before: the hub refuses it for good
+            room.submit("chat.text", json.dumps({"text": "x" * (LIMITS["body"] + 1)}).encode(), False, checks=False)
+        elif chance < 0.1:
+            room.submit("blob", os.urandom(random.randrange(200)), True)
+        else:  # written as no other program would write it
+            body = '{ "text" : "' + text + '", "n":[1.50e1, -0,\t1e+3], "s":"\\u00e9\\ud83d\\ude00é\\/" }'
+            room.submit("chat.text", body.encode(), False)
+
+    async def until(self, condition):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+async def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    for option in ("name", "rooms", "store", "history"):
+        parser.add_argument(f"--{option}", required=True)
+    parser.add_argument("--pause", type=float, default=20)
+    options = parser.parse_args()
+    client = Client(options)
+    app = App(client, options.pause)
+    obeying = asyncio.ensure_future(app.obey())
+    await asyncio.gather(client.run(), app.talk())
+    obeying.cancel()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
