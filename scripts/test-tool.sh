@@ -81,6 +81,7 @@ for command in "" connect bench serve "serve echo" "serve quotes" "serve hub" qu
     # shellcheck disable=SC2086
     run $command --help </dev/null
     check "help for 'holdfast $command'" '[[ $status == 0 ]] && grep -q USAGE "$work/out"'
+    check "help for 'holdfast $command' has defaults as they are typed" '! tr -s " \n" " " <"$work/out" | grep -Eq "default: [A-Za-z_.]+\("'
 done
 run connect --help </dev/null
 check "help lists the exit statuses" 'grep -q "EXIT STATUS" "$work/out" && grep -Eq "^ +64  wrong usage" "$work/out"'

@@ -31,6 +31,16 @@ struct RoomsTailCommand: AsyncParsableCommand {
                 self = number < 0 ? .start(.last(Int(-number))) : .after(number)
             }
         }
+
+        /// As it is written on the command line, and so in the help.
+        var defaultValueDescription: String {
+            switch self {
+            case .start(.now): "now"
+            case .start(.beginning): "beginning"
+            case .start(.last(let count)): "-\(count)"
+            case .after(let number): "\(number)"
+            }
+        }
     }
 
     @OptionGroup var options: RoomOptions
