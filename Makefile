@@ -47,6 +47,7 @@ mutants: mutants-rooms ## Bugs put into the rules of sessions, rooms and WAMP on
 	@$(NEED)
 	@$(TALLY) suite mutants scripts/mutants/run.sh session
 	@$(TALLY) suite mutants-wamp scripts/mutants/run.sh wamp
+	@$(TALLY) suite mutants-hub scripts/mutants/run.sh hub
 
 mutants-rooms:
 	@$(NEED)

@@ -294,6 +294,18 @@ const tests = {
         assert.deepEqual([ann.client.room("xyz").phase, ann.client.room(room).phase], ["refused", "live"]);
         assert.ok(ann.links.length <= 7, `${ann.links.length} connections`);
     },
+    async "A room that the hub has no place for is joined later, whatever the hub says"() {
+        const { people: [ann], calm, hub } = await world("ann");
+        hub.crowded = "full";
+        await ann.client.join("full");
+        await calm(30);
+        assert.notEqual(ann.client.room("full").phase, "refused");
+        const asked = ann.links.flatMap(({ sent }) => sent).filter((frame) => JSON.stringify(frame).includes("full")).length;
+        assert.ok(asked >= 2 && asked <= 8, `asked ${asked} times`);
+        hub.crowded = undefined;
+        await calm(30);
+        assert.deepEqual([ann.client.room("full").phase, ann.client.room(room).phase], ["live", "live"]);
+    },
     async "What an earlier connection brought last does not end the next one"() {
         const { people: [ann], clock } = await world("ann");
         let open = () => {};

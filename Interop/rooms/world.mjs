@@ -182,6 +182,7 @@ export class ModelHub {
     #join(link, { room: name, epoch, seq = 0, limit }) {
         if (name === this.badRoom) return link.cut();
         if (this.foreign.has(`${name} ${link.device}`)) return link.say({ t: "error", code: 2003, retry: "never", room: name });
+        if (this.crowded === name) return link.say({ t: "error", code: 4003, retry: "never", room: name, text: "too many rooms" });
         if (this.random() < (this.refusals ?? 0)) return link.say({ t: "error", code: 5002, retry: "after", after: 300, room: name });
         const room = this.room(name);
         const head = room.entries.length;

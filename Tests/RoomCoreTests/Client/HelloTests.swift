@@ -83,7 +83,7 @@ import Testing
         (Refusal(.token, ""), .stop(Refusal(.token, ""))), (Refusal(.device, ""), .stop(Refusal(.device, ""))),
         (Refusal(.expired, retry: .reconnect, ""), .reconnect(after: 0)),
         (Refusal(.count, retry: .after(1500), ""), .reconnect(after: 1500)),
-        (Refusal(.count, ""), .stop(Refusal(.count, ""))),
+        (Refusal(.count, ""), .reconnect(after: 10_000)),
     ])
     func `who is refused at the door stops, or comes again as the hub says`(refusal: Refusal, effect: RoomsEffect) {
         var bench = ClientBench()

@@ -212,6 +212,25 @@ import Testing
         #expect(bench.sent() == [ClientBench.hello(.abc(stored.cursor))])
     }
 
+    @Test func `a room that the hub has no place for is asked for again, whatever the hub says`() {
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish()))
+        bench.load(stored)
+        bench.open()
+        bench.welcome()
+        _ = bench.look()
+        for (retry, pause) in [(Refusal.Retry.never, Duration.seconds(10)), (.never, .seconds(10)), (.after(30_000), .seconds(30))] {
+            bench.receive(.refusal(Refusal(.count, retry: retry, room: abc, "too many rooms")))
+            #expect(bench.look() == [], "no verdict is told")
+            bench.pass(pause - .milliseconds(1))
+            #expect(bench.sent() == [])
+            bench.pass(.milliseconds(1))
+            #expect(bench.sent() == [.join(.abc(stored.cursor))])
+        }
+        bench.receive(.state(after: 10, high: 2))
+        #expect(bench.news().last == .phase(abc, .live(head: 10, rights: .member)))
+    }
+
     // MARK: Leaving
 
     @Test func `a room that is left is told so, and joined anew once what was ordered is on disk`() {

@@ -194,6 +194,8 @@ extension RoomsMachine {
         }
         answered(place, at: now, into: &effects)
         switch refusal.retry {
+        // What is full now will have places again: no limit is a verdict.
+        case .never where refusal.code == .count: putOff(place, milliseconds(policy.crowdedPause), at: now)
         case .never:
             seats[place].standing = .barred(refusal)
             seats[place].isAttached = false
@@ -213,6 +215,7 @@ extension RoomsMachine {
         case .reconnect:
             // A hub that stops has said, or will say, when to come back.
             if isGreeting || refusal.code != .stopping { breakOff(after: 0, at: now, into: &effects) }
+        case .never where isGreeting && refusal.code == .count: breakOff(after: milliseconds(policy.crowdedPause), at: now, into: &effects)
         case .never where isGreeting || (1000..<3000).contains(refusal.code.rawValue):
             drop(at: now, into: &effects)
             effects.append(.stop(refusal))

@@ -28,6 +28,8 @@ public struct RoomsPolicy: Hashable, Sendable {
     public var storePause: Duration = .seconds(1)
     /// The least time between two attempts at what the hub refused for now: 100 ms.
     public var leastPause: Duration = .milliseconds(100)
+    /// How long to wait before a room is joined again that the hub has no place for, if it does not say how long: 10 s.
+    public var crowdedPause: Duration = .seconds(10)
     /// The most that a hub may ask us to wait: 10 min.
     public var longestPause: Duration = .seconds(600)
 

@@ -19,6 +19,8 @@ extension HubMachine {
 
         var isEmpty: Bool { present.isEmpty }
         var count: Int { present.count }
+        /// All who are shown, in no order.
+        var devices: [OwnedDevice] { Array(present.keys) }
 
         func contains(_ device: OwnedDevice) -> Bool { present[device] != nil }
 

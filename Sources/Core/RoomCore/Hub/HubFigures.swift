@@ -28,6 +28,8 @@ package struct HubFigures: Hashable, Sendable {
     package var lagged: UInt64 = 0
     /// Appends that were not confirmed.
     package var failedAppends: UInt64 = 0
+    /// Rooms that nobody was in and that were let go before their time, because others needed their places.
+    package var crowdedOut: UInt64 = 0
     /// What was refused.
     package var refused: [Refusal.Code: UInt64] = [:]
 }

@@ -17,8 +17,11 @@ extension HubMachine {
             rooms[name]?.members[id]?.phase = .asking
             return pursue(id, in: name, at: now, into: &effects)
         }
-        guard Int64(visits[id]?.rooms.count ?? 0) < policy.limits.rooms, rooms[name] != nil || rooms.count < policy.openRooms else {
-            return say(Refusal(.count, room: name, "too many rooms"), to: id, into: &effects)
+        guard let visit = visits[id], Int64(visit.rooms.count) < policy.limits.rooms else {
+            return say(Refusal(.count, room: name, "too many rooms of this connection"), to: id, into: &effects)
+        }
+        if let excess = holdings.excess(name, user: identity.user, address: visit.address, policy: policy) {
+            return say(crowded(name, excess), to: id, into: &effects)
         }
         if visits[id]?.isDeviceForeign == true {
             return say(Refusal(.device, room: name, "the device is another user's"), to: id, into: &effects)
@@ -28,12 +31,14 @@ extension HubMachine {
             let retry: Refusal.Retry = author.knowledge == .known ? .never : .after(1000)
             return say(Refusal(.device, retry: retry, room: name, "another user is here with this device"), to: id, into: &effects)
         }
-        ensure(name, into: &effects)
-        alarms.cancel(.release(name))
+        guard ensure(name, at: now, into: &effects) else {
+            return say(crowded(name, "too many rooms are open"), to: id, into: &effects)
+        }
         rooms[name]?.members[id] = Member(device: device, user: identity.user, rights: rights, join: join)
         rooms[name]?.authors[device, default: Author(user: identity.user)].connection = id
         rooms[name]?.authors[device]?.asked = nil
         visits[id]?.rooms.insert(name)
+        holdings.add(name, user: identity.user, address: visit.address)
         counts.members += 1
         pursue(id, in: name, at: now, into: &effects)
     }
@@ -53,11 +58,20 @@ extension HubMachine {
         return 0
     }
 
-    /// Has a room opened if nobody was there before.
-    mutating func ensure(_ name: RoomName, into effects: inout [HubEffect]) {
-        guard rooms[name] == nil else { return }
+    /// Has a room opened if nobody was there before; false if there is no place for it.
+    mutating func ensure(_ name: RoomName, at now: Moment, into effects: inout [HubEffect]) -> Bool {
+        alarms.cancel(.release(name))
+        deserted.remove(name)
+        guard rooms[name] == nil else { return true }
+        guard rooms.count < policy.openRooms || makeRoom(at: now, into: &effects) else { return false }
         rooms[name] = Room()
         effects.append(.log(.open(name)))
+        return true
+    }
+
+    /// A limit that others may have used up: never a verdict. Those who met it do not all come back at once.
+    mutating func crowded(_ name: RoomName, _ text: String) -> Refusal {
+        Refusal(.count, retry: .after(Int64.random(in: policy.crowded, using: &chance)), room: name, text)
     }
 
     /// Goes on with a member's join as far as possible: the room must be open, the device's mark known, and its turn come.

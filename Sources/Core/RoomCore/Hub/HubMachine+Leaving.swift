@@ -12,6 +12,7 @@ extension HubMachine {
         guard let member = rooms[name]?.members.removeValue(forKey: id) else { return }
         counts.members -= 1
         visits[id]?.rooms.remove(name)
+        if let visit = visits[id] { holdings.remove(name, user: member.user, address: visit.address) }
         if member.isInLine { visits[id]?.line.removeAll { $0 == name } }
         rooms[name]?.mute(id)
         rooms[name]?.authors[member.device]?.connection = nil
@@ -26,9 +27,26 @@ extension HubMachine {
         watchIdle(name, at: now)
     }
 
-    /// Has a room let go after a while, if nothing needs it.
+    /// Has a room let go after a while, if nothing needs it; before, if another one needs its place.
     mutating func watchIdle(_ name: RoomName, at now: Moment) {
+        if rooms[name]?.isDeserted == true { deserted.insert(name) }
         if rooms[name]?.isIdle == true, !alarms.isSet(.release(name)) { alarms.set(.release(name), at: now + policy.releaseAfter) }
+    }
+
+    /// Lets go of a room that nobody is in; false if there is none.
+    ///
+    /// Whoever is still shown there was lost and has not come back: only other nodes need to hear that they are gone.
+    mutating func makeRoom(at now: Moment, into effects: inout [HubEffect]) -> Bool {
+        while let name = deserted.first {
+            deserted.remove(name)
+            guard rooms[name]?.isDeserted == true else { continue }
+            for device in rooms[name]?.attendance.devices ?? [] { hide(device, in: name, at: now, into: &effects) }
+            tellPresence(in: name, at: now, into: &effects)
+            release(name, into: &effects)
+            counts.crowdedOut += 1
+            return true
+        }
+        return false
     }
 
     mutating func release(_ name: RoomName, into effects: inout [HubEffect]) {
@@ -41,6 +59,7 @@ extension HubMachine {
         if rooms[name]?.isDown == true { counts.closedRooms -= 1 }
         tailBytes -= rooms[name]?.tail.bytes ?? 0
         rooms[name] = nil
+        deserted.remove(name)
         for alarm in [Alarm.release(name), .reopen(name), .presence(name)] { alarms.cancel(alarm) }
     }
 

@@ -64,9 +64,7 @@ extension HubMachine {
         }
         guard !isStopping else { return refuse(.stopping, .reconnect, "the hub is stopping") }
         guard cseq >= 0 else { return refuse(.malformed, .never, "numbers begin with 1") }
-        guard rooms[name] != nil || rooms.count < policy.openRooms else { return refuse(.count, .after(1000), "too many rooms are open") }
-        ensure(name, into: &effects)
-        alarms.cancel(.release(name))
+        guard ensure(name, at: now, into: &effects) else { return refuse(.count, .after(1000), "too many rooms are open") }
         defer { watchIdle(name, at: now) }
         switch rooms[name]?.phase {
         case .open: break

@@ -20,6 +20,10 @@ package struct HubMachine: Machine {
     var users: [UserName: Party] = [:]
     var addresses: [String: Party] = [:]
     var rooms = Table<RoomName, Room>()
+    /// Who is in which room.
+    var holdings = Holdings()
+    /// Rooms that nobody is in: under pressure they are let go before their time.
+    var deserted = Pool()
     var questions: [Int64: Question] = [:]
     /// The last number given to a question or an append.
     var counter: Int64 = 0
@@ -53,6 +57,7 @@ package struct HubMachine: Machine {
     /// Whether it remembers nothing of anybody.
     package var isEmpty: Bool {
         visits.isEmpty && devices.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty && questions.isEmpty && tailBytes == 0
+            && holdings.isEmpty && deserted.isEmpty
     }
 
     package var deadline: Moment? { alarms.next }

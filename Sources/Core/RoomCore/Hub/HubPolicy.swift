@@ -18,9 +18,12 @@ package struct HubPolicy: Hashable, Sendable {
         package var joins: Rate
         /// Connections at once; without meaning for one connection.
         package var connections: Int
+        /// Rooms at once, each counted once; beyond them 4003. Of one connection ``RoomsLimits/rooms`` holds.
+        package var rooms: Int
 
-        package init(messages: Rate, bytes: Rate, joins: Rate, connections: Int) {
-            (self.messages, self.bytes, self.joins, self.connections) = (messages, bytes, joins, connections)
+        package init(messages: Rate, bytes: Rate, joins: Rate, connections: Int, rooms: Int) {
+            (self.messages, self.bytes, self.joins) = (messages, bytes, joins)
+            (self.connections, self.rooms) = (connections, rooms)
         }
     }
 
@@ -34,15 +37,15 @@ package struct HubPolicy: Hashable, Sendable {
     /// Its burst holds a whole window sent twice, and a hello with all rooms.
     package var connection = Allowance(
         messages: Rate(perSecond: 200, burst: 1024), bytes: Rate(perSecond: 2 << 20, burst: 16 << 20),
-        joins: Rate(perSecond: 100, burst: 2048), connections: 1)
+        joins: Rate(perSecond: 100, burst: 2048), connections: 1, rooms: 1000)
     /// What one user may do with all connections.
     package var user = Allowance(
         messages: Rate(perSecond: 500, burst: 4096), bytes: Rate(perSecond: 8 << 20, burst: 64 << 20),
-        joins: Rate(perSecond: 400, burst: 8192), connections: 64)
+        joins: Rate(perSecond: 400, burst: 8192), connections: 64, rooms: 4096)
     /// What one address may do: many may sit behind it.
     package var address = Allowance(
         messages: Rate(perSecond: 5000, burst: 20_000), bytes: Rate(perSecond: 64 << 20, burst: 256 << 20),
-        joins: Rate(perSecond: 10_000, burst: 100_000), connections: 20_000)
+        joins: Rate(perSecond: 10_000, burst: 100_000), connections: 20_000, rooms: 20_000)
     /// Frames of all kinds of one connection, refused ones too; beyond it is closed with 4003.
     package var frames = Rate(perSecond: 2000, burst: 8000)
     /// Signals, words on typing and read markers of one connection; more are not told.
@@ -62,7 +65,7 @@ package struct HubPolicy: Hashable, Sendable {
     package var fetches = 8
     /// Other questions to the log under way for one connection.
     package var questions = 512
-    /// Rooms open at once.
+    /// Rooms open at once; those that nobody is in make way for others.
     package var openRooms = 100_000
     /// Records of a room that wait for the log.
     package var pendingRecords = 10_000
@@ -107,6 +110,8 @@ package struct HubPolicy: Hashable, Sendable {
     package var patience: Duration = .seconds(5)
     /// When a client may ask a lagging hub again.
     package var lagRetry: Duration = .seconds(1)
+    /// The range of times, in milliseconds, after which one that found too many rooms may ask again.
+    package var crowded: ClosedRange<Int64> = 5000...15_000
     /// A hub that stops closes its connections after this at the latest.
     package var drain: Duration = .seconds(5)
     /// The range of times that clients are told to stay away when the hub stops.

@@ -47,11 +47,13 @@ extension HubMachine {
         var head: Int64 { sequencer.head }
         var epoch: UInt64 { sequencer.epoch }
 
-        /// Whether nothing needs it: it may be let go.
-        var isIdle: Bool {
-            members.isEmpty && sequencer.isIdle && attendance.isEmpty && !attendance.hasNews && requests.isEmpty && authors.isEmpty
-                && phase != .opening
+        /// Whether nobody is in it and nothing is under way; some may still be shown as present.
+        var isDeserted: Bool {
+            members.isEmpty && sequencer.isIdle && requests.isEmpty && authors.isEmpty && phase != .opening
         }
+
+        /// Whether nothing needs it: it may be let go.
+        var isIdle: Bool { isDeserted && attendance.isEmpty && !attendance.hasNews }
 
         // MARK: Opening
 

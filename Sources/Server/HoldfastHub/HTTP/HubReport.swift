@@ -22,6 +22,7 @@ struct HubReport: Encodable, Sendable {
         var bytesOut: UInt64 = 0
         var commits: UInt64 = 0
         var failedAppends: UInt64 = 0
+        var crowdedOut: UInt64 = 0
     }
     /// Percentiles of the last second; null if nothing happened in it.
     struct Times: Encodable, Sendable {

@@ -106,7 +106,7 @@ final class HubStatus: Sendable {
                 delivered: figures.delivered, ephemerals: figures.ephemerals, snapshots: figures.snapshots, resumes: figures.resumes,
                 lagged: figures.lagged, refused: figures.refused.values.reduce(0, +), dropped: UInt64(readings.dropped),
                 bytesIn: UInt64(readings.bytesIn), bytesOut: UInt64(readings.bytesOut), commits: UInt64(readings.commits),
-                failedAppends: figures.failedAppends),
+                failedAppends: figures.failedAppends, crowdedOut: figures.crowdedOut),
             commit: HubReport.Times(readings.commit), fanout: HubReport.Times(readings.fanOut), memory: Self.memory,
             log: HubReport.Log(bytes: disk.fileBytes + disk.journalBytes, group: count > 0 ? Double(records) / Double(count) : nil))
     }

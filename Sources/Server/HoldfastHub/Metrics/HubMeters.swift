@@ -19,7 +19,7 @@ final class HubMeters {
             ("holdfast_hub_snapshots", \.totals.snapshots), ("holdfast_hub_resumes", \.totals.resumes),
             ("holdfast_hub_lagged", \.totals.lagged), ("holdfast_hub_refused", \.totals.refused),
             ("holdfast_hub_dropped", \.totals.dropped), ("holdfast_hub_commits", \.totals.commits),
-            ("holdfast_hub_append_failures", \.totals.failedAppends),
+            ("holdfast_hub_append_failures", \.totals.failedAppends), ("holdfast_hub_rooms_crowded_out", \.totals.crowdedOut),
         ]
         self.gauges = gauges.map { (Meter(label: $0, factory: factory), $1) }
         self.counters = counters.map { (Counter(label: $0, factory: factory), $1) }

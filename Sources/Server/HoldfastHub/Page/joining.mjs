@@ -74,6 +74,11 @@ export class Joining {
     /** The hub has refused something of the room that is no message. */
     async refused(room, refusal) {
         const { renewal } = this.#desk;
+        // What is full now will have places again: no limit is a verdict.
+        if (refusal.code === codes.crowded && refusal.retry !== "reconnect") {
+            if (room.isJoining) this.again(room, Math.max(pauseOf(refusal), times.crowded / 2 * (1 + Math.random())));
+            return this.ended(room);
+        }
         if (refusal.retry === "never") {
             const needsDevice = refusal.code === codes.foreignDevice && !renewal.isProving && this.#foreignDevices < most.foreignDevices;
             await this.#refuse(room, refusal);

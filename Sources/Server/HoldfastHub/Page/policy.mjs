@@ -18,6 +18,8 @@ export const times = {
     margin: 86_400_000,
     /** The least and the longest pause before what was refused for now is tried again. */
     pause: 250, longestPause: 600_000,
+    /** Before a room is joined again that the hub has no place for, at the least. */
+    crowded: 10_000,
     /** Before a store that failed is trusted again. */
     storePause: 1_000,
 };

@@ -8,8 +8,9 @@ struct HubLimit: Hashable, Sendable, ExpressibleByArgument {
         ("connection.rooms", \.limits.rooms), ("connection.messages", \.perConnection.messages),
         ("connection.bytes", \.perConnection.bytes), ("connection.joins", \.perConnection.joins),
         ("user.connections", \.perUser.connections), ("user.messages", \.perUser.messages), ("user.bytes", \.perUser.bytes),
-        ("user.joins", \.perUser.joins), ("address.connections", \.perAddress.connections), ("address.messages", \.perAddress.messages),
-        ("address.bytes", \.perAddress.bytes), ("address.joins", \.perAddress.joins),
+        ("user.joins", \.perUser.joins), ("user.rooms", \.perUser.rooms), ("address.connections", \.perAddress.connections),
+        ("address.messages", \.perAddress.messages), ("address.bytes", \.perAddress.bytes), ("address.joins", \.perAddress.joins),
+        ("address.rooms", \.perAddress.rooms),
     ]
     static var names: String { paths.map(\.name).joined(separator: ", ") }
     static let values: ClosedRange<Int64> = 1...1_000_000_000

@@ -1,0 +1,128 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// Who may hold how many rooms open, and what becomes of the others' rooms.
+@Suite struct HubCrowdingTests {
+    private var stage = HubStage()
+
+    private static func policy(_ change: (inout HubPolicy) -> Void) -> HubPolicy {
+        var policy = HubPolicy()
+        change(&policy)
+        return policy
+    }
+
+    private mutating func join(_ id: ConnectionID, _ names: String..., presence: Bool = false) -> [HubFrame] {
+        for name in names { stage.hear(id, .join(.init(room: RoomName(name)!, wantsPresence: presence))) }
+        return stage.heard(id)
+    }
+
+    /// Whether these are refusals that say when to ask again, and nothing else.
+    private func areLater(_ said: [HubFrame]) -> Bool {
+        !said.isEmpty
+            && said.refusals.count == said.count
+            && said.refusals.allSatisfy {
+                guard case .after(let wait) = $0.retry else { return false }
+                return $0.code == .count && (5000...15_000).contains(wait)
+            }
+    }
+
+    @Test mutating func `a user is in so many rooms with all connections, each counted once`() {
+        stage = HubStage(Self.policy { $0.user.rooms = 2 })
+        let (one, two, bob) = (stage.client("ann"), stage.client("ann"), stage.client("bob"))
+        #expect(join(one, "a", "b").states.count == 2)
+        #expect(join(two, "a", "b").states.count == 2, "the same rooms again")
+        #expect(areLater(join(one, "c")) && areLater(join(two, "d")))
+        #expect(join(bob, "c").states.count == 1, "another user")
+        stage.hear(one, .leave(RoomName("a")!))
+        #expect(areLater(join(one, "c")), "the other connection is there still")
+        stage.hear(two, .leave(RoomName("a")!))
+        #expect(join(one, "c").states.count == 1)
+    }
+
+    @Test mutating func `the users of an address are in so many rooms`() {
+        stage = HubStage(Self.policy { $0.address.rooms = 2 })
+        let (ann, bob, far) = (stage.client("ann"), stage.client("bob"), stage.client("far", address: "10.0.0.2"))
+        #expect(join(ann, "a", "b").states.count == 2 && join(bob, "b").states.count == 1)
+        #expect(areLater(join(bob, "c")) && join(far, "c").states.count == 1)
+        stage.give(.gone(ann))
+        #expect(join(bob, "d").states.count == 1)
+    }
+
+    @Test mutating func `what a connection was refused for its own rooms is never a place of somebody else`() {
+        stage = HubStage(Self.policy { $0.limits.rooms = 1 })
+        let refusal = join(stage.client("ann"), "a", "b").refusals.first
+        #expect(refusal?.code == .count && refusal?.retry == .never && refusal?.room?.text == "b")
+    }
+
+    @Test mutating func `a hub that is full says when to ask again, to each another time`() {
+        stage = HubStage(Self.policy { $0.openRooms = 2 })
+        let (ann, bob) = (stage.client("ann"), stage.client("bob"))
+        #expect(join(ann, "a", "b").states.count == 2)
+        let refused = (0..<20).flatMap { _ in join(bob, "c") }
+        #expect(areLater(refused) && Set(refused.refusals.map(\.retry)).count > 10)
+        #expect(stage.hub.figures.rooms == 2)
+        #expect(join(bob, "a").states.count == 1, "a room that is open costs no place")
+    }
+
+    @Test mutating func `rooms of those who have left make way at once`() {
+        stage = HubStage(Self.policy { $0.openRooms = 3 })
+        let (eve, bob) = (stage.client("eve"), stage.client("bob"))
+        #expect(join(eve, "a", "b", "c").states.count == 3)
+        #expect(areLater(join(bob, "d")))
+        for name in ["a", "b"] { stage.hear(eve, .leave(RoomName(name)!)) }
+        #expect(join(bob, "d", "e").states.count == 2)
+        #expect(stage.hub.figures.rooms == 3 && stage.hub.figures.crowdedOut == 2)
+        // What was let go early is opened again as it was.
+        stage.hear(bob, .leave(RoomName("e")!))
+        stage.publish(bob, 1...1, in: RoomName("d")!)
+        #expect(stage.heard(bob).acks.count == 1 && join(eve, "a").states.count == 1)
+    }
+
+    @Test mutating func `rooms of those who were cut off make way too, though they are still shown there`() {
+        stage = HubStage(Self.policy { $0.openRooms = 2 })
+        let (eve, bob) = (stage.client("eve"), stage.client("bob"))
+        #expect(join(eve, "a", "b", presence: true).states.count == 2)
+        stage.give(.gone(eve))
+        _ = stage.heardBus()
+        #expect(join(bob, "c", "d", presence: true).states.count == 2 && stage.hub.figures.crowdedOut == 2)
+        // Other nodes hear that eve is gone.
+        let gone = stage.heardBus().filter { if case .segment(let segment) = $0 { segment.total == 0 } else { false } }
+        #expect(gone.count == 2)
+        stage.give(.gone(bob))
+        stage.pass(.seconds(120))
+        #expect(stage.hub.isEmpty && stage.hub.deadline == nil)
+    }
+
+    @Test mutating func `a room in which something is under way does not make way`() {
+        stage = HubStage(Self.policy { $0.openRooms = 1 })
+        let (ann, bob) = (stage.member("ann"), stage.client("bob"))
+        stage.holdsLog = true
+        stage.publish(ann, 1...1)
+        stage.give(.gone(ann))
+        #expect(areLater(join(bob, "b")))
+        stage.answer()
+        stage.hear(bob, .join(.init(room: RoomName("b")!)))
+        stage.answer()
+        #expect(stage.heard(bob).states.count == 1 && stage.log.rooms[.lobby]?.head == 1)
+    }
+
+    @Test mutating func `what the server publishes finds a place when somebody has left`() {
+        stage = HubStage(Self.policy { $0.openRooms = 1 })
+        let ann = stage.member("ann")
+        func publish(_ number: UInt64) -> ServerAnswer? {
+            stage.give(.publish(ServerRequest(number), RoomName("b")!, .numbered(50), UserName("bot")!, .numbered(1)))
+            return stage.answers[ServerRequest(number)]
+        }
+        guard case .refused(let refusal)? = publish(1) else {
+            Issue.record("there was no place")
+            return
+        }
+        #expect(refusal.code == .count && refusal.retry == .after(1000))
+        stage.give(.gone(ann))
+        guard case .stored? = publish(2) else {
+            Issue.record("there is a place")
+            return
+        }
+    }
+}
