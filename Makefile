@@ -101,8 +101,9 @@ crash-points: build ## The stores of rooms: processes that die at every point of
 rooms-browser: build ## The page of `holdfast serve hub` in Chromium: reloads, networks that go, hubs killed with -9; screenshots in reports/
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite rooms-browser Interop/rooms/browser.sh
 
-abuse: build ## Bad input to a live hub: mutated frames, forged numbers, tokens, floods, readers that do not read
+abuse: build ## Bad input to a live hub and a live router: mutated frames, forged numbers, tokens, floods, readers that do not read
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite abuse Interop/rooms/abuse.sh
+	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite abuse-wamp Interop/wamp/abuse.sh
 
 chaos-share: build
 	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite chaos Interop/rooms/chaos.sh share

@@ -100,6 +100,9 @@ package struct RouterTumult {
         case 4, 5:
             let ids = present.compactMap { clients[$0] }.flatMap { choices.odds(2) ? $0.subscriptions : $0.registrations }.sorted()
             give(.revoke(realm: "r", id: ids.first ?? 1, reason: "com.no"))
+        case 6, 7:
+            guard let request = clients[client]?.invocations.sorted().last else { return }
+            give(.undelivered(client, .invocation(request: request, registration: 1, details: [:], .none), reason: "com.full"))
         default:
             guard let state = clients[client] else { return }
             if !state.isJoined {

@@ -8,10 +8,18 @@ import WebSocketCore
 public struct WAMPRouterConfiguration: Sendable {
     /// What one client may cost.
     public struct Limits: Hashable, Sendable {
-        /// Bytes that may wait to be sent to a client, beside what its connection holds, before it is cut off.
+        /// Bytes that others may make wait for a client beside what its connection holds, and as many again that it asked for itself.
         ///
-        /// Less than a few messages of the length that `server.limits.message` allows cuts off clients that are not slow.
+        /// Whoever makes more than a quarter of it wait is read no further until the client has taken some. Beyond it a call is answered
+        /// `wamp.error.unavailable`, and an event is left out. The client is cut off for what it asked for itself and does not take, and
+        /// for events if it is slower than ``slowest``. Less than a few messages of the length that `server.limits.message` allows
+        /// refuses what clients that are not slow would take.
         public var waiting = 4 << 20
+        /// Bytes a second that every client can be held to take while something waits for it.
+        ///
+        /// Nobody waits for a client that takes fewer: it is looked at for as long as a quarter of ``waiting`` takes at this rate. Who
+        /// publishes less than this is never slowed down by a subscriber, and who publishes more waits for those that take as much.
+        public var slowest = 256 << 10
         /// Bytes that a client has sent and the router has not looked at, before nothing more is read of it.
         public var unheard = 256 << 10
         /// How long what waits may take to leave when the connection is to be closed; what has not left by then is dropped.

@@ -186,3 +186,50 @@ struct DealerCancellingTests {
         .send(.interrupt(request: 1, options: ["mode": mode, "reason": .text(WAMPURI.Error.canceled)]), to: callee.connection)
     }
 }
+
+/// Calls of which a part could not be sent.
+@Suite struct DealerGivingUpTests {
+    private let caller = Participant.peer(1)
+    private let callee = Participant.peer(2)
+
+    private func undelivered(
+        _ stage: inout DealerStage, _ message: WAMPMessage, to session: Participant
+    ) -> [RouterEffect] {
+        stage.ask { dealer, _, effects in
+            dealer.giveUp(message, to: session.session, reason: WAMPURI.Error.unavailable, into: &effects)
+        }
+    }
+
+    @Test func `a call that its callee has no room for is answered, and the callee is free for the next`() throws {
+        var stage = DealerStage()
+        let id = try stage.offer("a", ["concurrency": 1], by: callee)
+        _ = stage.call("a", by: caller)
+        let lost = WAMPMessage.invocation(request: 1, registration: id, details: [:], .none)
+        let effects = undelivered(&stage, lost, to: callee)
+        #expect(effects.errors == [WAMPURI.Error.unavailable] && effects.receivers == [caller.connection])
+        #expect(undelivered(&stage, lost, to: callee).isEmpty && stage.dealer.waitingCalls == 0)
+        #expect(stage.call("a", by: caller).invocations.count == 1)
+        // An answer to what was given up is late, and no violation.
+        #expect(stage.yield(1, by: callee).isEmpty)
+    }
+
+    @Test func `a callee that got a part of the input is told to stop when another is lost`() throws {
+        var stage = DealerStage()
+        let id = try stage.offer("a", by: callee)
+        _ = stage.call("a", ["progress": true], by: caller)
+        _ = stage.call("a", [:], again: 1, by: caller)
+        let effects = undelivered(&stage, .invocation(request: 1, registration: id, details: [:], .none), to: callee)
+        #expect(effects.types == [69, 8] && effects.receivers == [callee.connection, caller.connection])
+    }
+
+    @Test func `a caller that does not take a part of the result gets no other, and the callee stops`() throws {
+        var stage = DealerStage()
+        _ = try stage.offer("a", by: callee)
+        _ = stage.call("a", ["receive_progress": true], by: caller)
+        #expect(stage.yield(1, ["progress": true], by: callee).types == [50])
+        let effects = undelivered(&stage, .result(request: 1, details: ["progress": true], .none), to: caller)
+        #expect(effects.types == [69, 8] && effects.receivers == [callee.connection, caller.connection])
+        #expect(effects.errors == [WAMPURI.Error.unavailable])
+        #expect(stage.yield(1, ["progress": true], by: callee).isEmpty && stage.dealer.waitingCalls == 0)
+    }
+}

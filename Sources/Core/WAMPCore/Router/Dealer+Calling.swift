@@ -72,8 +72,8 @@ extension Dealer {
         }
         let invocation = invoke(callee, through: registration.id, for: key, details, arguments, isLast: isLast, into: &effects)
         let call = Call(
-            procedure: procedure, invocation: invocation, details: details, isOpen: !isLast, wantsProgress: wish.wantsProgress,
-            timeout: patience)
+            procedure: procedure, invocation: invocation, details: details, isOpen: !isLast, comesInParts: !isLast,
+            wantsProgress: wish.wantsProgress, timeout: patience)
         members[key.caller, default: Member(caller)].calls[key.request] = call
         if let patience { alarms.set(key, at: now + patience) }
     }

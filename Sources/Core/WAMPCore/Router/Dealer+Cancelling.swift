@@ -42,6 +42,23 @@ extension Dealer {
         end(key, WAMPURI.Error.timeout, "the call took too long", into: &effects)
     }
 
+    /// A callee or a caller could not be sent its part of a call: that ends, for neither may miss a part and not know.
+    mutating func giveUp(_ message: WAMPMessage, to session: WAMPID, reason: String, into effects: inout [RouterEffect]) {
+        switch message {
+        case .invocation(let request, _, _, _):
+            guard let key = members[session]?.call(of: request), let call = members[key.caller]?.calls[key.request] else { return }
+            // It may have begun with the parts that it got.
+            if call.comesInParts, !call.isInterrupted { interrupt(call, .killNoWait, reason, into: &effects) }
+            end(key, reason, "the callee cannot take the call", into: &effects)
+        case .result(let request, _, _):
+            let key = CallKey(caller: session, request: request)
+            guard let call = members[session]?.calls[request] else { return }
+            if !call.isInterrupted { interrupt(call, .killNoWait, reason, into: &effects) }
+            end(key, reason, "the caller does not take the results", into: &effects)
+        default: break
+        }
+    }
+
     /// Ends a call with an error of the router's own.
     mutating func end(_ key: CallKey, _ uri: String, _ message: String, into effects: inout [RouterEffect]) {
         guard let caller = members[key.caller]?.participant, remove(key) != nil else { return }

@@ -29,6 +29,8 @@ extension Dealer {
         let details: ValueMap
         /// More input comes.
         var isOpen: Bool
+        /// More input came, or was to.
+        let comesInParts: Bool
         /// The caller takes results in parts.
         let wantsProgress: Bool
         /// How long the first result, and each after another, may take; nil: for ever, or the callee keeps it.

@@ -25,6 +25,8 @@ public enum RouterInput: Sendable {
     case closed(RouterConnection)
     /// More waits to be sent to this client than it may: it is cut off.
     case overrun(RouterConnection)
+    /// An INVOCATION, or a part of a RESULT, could not be sent to this client: its call ends with an ERROR of this URI.
+    case undelivered(RouterConnection, WAMPMessage, reason: String)
     /// What ``RouterEffect/examine(_:_:)`` asked for.
     case examined(RouterConnection, RouterVerdict)
     /// Ends a session, as `wamp.session.kill` does.
@@ -65,5 +67,17 @@ public struct RouterPrincipal: Hashable, Sendable {
     ) {
         (self.authID, self.authRole, self.authMethod) = (authID, authRole, authMethod)
         (self.authProvider, self.authExtra) = (authProvider, authExtra)
+    }
+}
+
+extension RouterInput {
+    /// The client whose doing it is; nil: nobody's.
+    package var connection: RouterConnection? {
+        switch self {
+        case .opened(let connection, _), .received(let connection, _), .forbidden(let connection, _, _), .undecodable(let connection, _),
+            .closed(let connection), .overrun(let connection), .undelivered(let connection, _, _), .examined(let connection, _):
+            connection
+        case .kill, .revoke, .stop: nil
+        }
     }
 }

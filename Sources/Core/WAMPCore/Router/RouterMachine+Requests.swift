@@ -124,6 +124,15 @@ extension RouterMachine {
         effects.append(.send(.error(kind, request: number, details: ValueMap(), uri: reason, .none), to: connection))
     }
 
+    /// What could not be sent to a client belongs to a call, which ends.
+    mutating func giveUp(
+        _ message: WAMPMessage, to connection: RouterConnection, reason: String, at now: Moment, into effects: inout [RouterEffect]
+    ) {
+        guard let (participant, place) = visits[connection]?.seat() else { return }
+        realms[place]?.dealer.giveUp(message, to: participant.session, reason: reason, into: &effects)
+        settle(place, at: now, into: &effects)
+    }
+
     /// Takes note of a request; its id has to be the next one.
     ///
     /// Source: WAMP, "Identifiers".

@@ -59,6 +59,8 @@ public struct RouterMachine: Machine {
             violate(connection, "what came is no message: \(error)", at: now, into: &effects)
         case .closed(let connection): lose(connection, at: now, into: &effects)
         case .overrun(let connection): overrun(connection, at: now, into: &effects)
+        case .undelivered(let connection, let message, let reason):
+            giveUp(message, to: connection, reason: reason, at: now, into: &effects)
         case .examined(let connection, let verdict): take(verdict, of: connection, at: now, into: &effects)
         case .kill(let session, let reason, let message): kill(session, reason: reason, message: message, at: now, into: &effects)
         case .revoke(let realm, let id, let reason): revoke(id, in: realm, reason: reason, at: now, into: &effects)

@@ -16,6 +16,7 @@ final class RouterMeters {
             ("holdfast_router_publications", \.publications), ("holdfast_router_events", \.events),
             ("holdfast_router_messages_in", \.messagesIn), ("holdfast_router_messages_out", \.messagesOut),
             ("holdfast_router_bytes_out", \.bytesOut), ("holdfast_router_unsayable", \.unsayable),
+            ("holdfast_router_refused_messages", \.refusedMessages),
         ]
         self.gauges = gauges.map { (Meter(label: $0, factory: factory), $1) }
         self.counters = counters.map { (Counter(label: $0, factory: factory), $1) }

@@ -26,6 +26,8 @@ public struct RouterStatus: Hashable, Sendable {
     public var bytesOut = 0
     /// Messages too long for their receiver, or whose content its serialization has no form for: they ended as errors, or were left out.
     public var unsayable = 0
+    /// Messages for which a client had no room, for others had filled its queue: calls ended as errors, events were left out.
+    public var refusedMessages = 0
 
     /// Nothing yet.
     public init() {}
@@ -47,5 +49,6 @@ extension RouterStatus {
         messagesOut += other.messagesOut
         bytesOut += other.bytesOut
         unsayable += other.unsayable
+        refusedMessages += other.refusedMessages
     }
 }

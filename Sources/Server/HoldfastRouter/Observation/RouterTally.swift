@@ -7,6 +7,7 @@ final class RouterTally: Sendable {
         var messagesOut = 0
         var bytesOut = 0
         var unsayable = 0
+        var refused = 0
     }
     private let status = NIOLockedValueBox(RouterStatus())
 
@@ -19,6 +20,7 @@ final class RouterTally: Sendable {
             status.messagesOut += news.messagesOut
             status.bytesOut += news.bytesOut
             status.unsayable += news.unsayable
+            status.refusedMessages += news.refused
         }
     }
 }

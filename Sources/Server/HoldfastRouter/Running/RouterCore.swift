@@ -37,6 +37,10 @@ final class RouterCore: @unchecked Sendable {
     private var ports: [RouterPort] = []
     private var portsByLoop: [ObjectIdentifier: RouterPort] = [:]
     private var parcels: [[RouterPort.Parcel]] = []
+    /// The same ports for any thread.
+    private let directory = NIOLockedValueBox<[RouterPort]>([])
+    /// Whose input is being carried out.
+    private var cause: RouterConnection?
     private var news = RouterStatus()
     private var alarm: (at: Moment, task: Task<Void, Never>)?
     private let isStoppingBox = NIOLockedValueBox(false)
@@ -52,6 +56,7 @@ final class RouterCore: @unchecked Sendable {
         ports = loops.prefix(RouterConnection.mostPorts).enumerated().map { RouterPort($1, number: $0, core: self) }
         parcels = ports.map { _ in [] }
         portsByLoop = Dictionary(uniqueKeysWithValues: ports.map { (ObjectIdentifier($0.loop), $0) })
+        directory.withLockedValue { $0 = ports }
     }
 
     /// Whether nobody new is taken any more; on any thread.
@@ -75,9 +80,15 @@ final class RouterCore: @unchecked Sendable {
     /// - Parameter debt: Settled when all that follows from it is with the clients' connections, or waits for them within their bounds.
     func take(_ inputs: [RouterInput], owing debt: Debt? = nil) {
         let now = time.now()
+        // What is due is nobody's doing.
+        machine.wake(at: now, into: &effects)
+        performAll(now)
         for input in inputs {
+            cause = input.connection
             if faults.isIdle { tell(input, now) } else { tellThroughFaults(input, now) }
+            performAll(now)
         }
+        cause = nil
         carryOut(now, debt)
         // Not before: what came just before the end may have begun an examination.
         for case .closed(let connection) in inputs { desk.forget(connection) }
@@ -93,6 +104,11 @@ final class RouterCore: @unchecked Sendable {
             journal.received(message, from: connection)
             return machine.handle(permitted(message, of: connection), at: now, into: &effects)
         case .closed(let connection): forget(connection)
+        case .undelivered(let connection, let message, _):
+            machine.handle(input, at: now, into: &effects)
+            performAll(now)
+            // What is sent from now on is of other calls.
+            return put(.gaveUp(message, of: connection), for: connection)
         default: break
         }
         machine.handle(input, at: now, into: &effects)
@@ -139,15 +155,19 @@ final class RouterCore: @unchecked Sendable {
     // MARK: - Effects
 
     func carryOut(_ now: Moment, _ debt: Debt? = nil) {
+        performAll(now)
+        tally.add { $0.add(news) }
+        news = RouterStatus()
+        post(debt)
+        setAlarm()
+    }
+
+    private func performAll(_ now: Moment) {
         while !effects.isEmpty {
             swap(&effects, &performing)
             for effect in performing { perform(effect, now) }
             performing.removeAll(keepingCapacity: true)
         }
-        tally.add { $0.add(news) }
-        news = RouterStatus()
-        post(debt)
-        setAlarm()
     }
 
     private func perform(_ effect: RouterEffect, _ now: Moment) {
@@ -173,15 +193,15 @@ final class RouterCore: @unchecked Sendable {
     func send(_ message: WAMPMessage, to connection: RouterConnection) {
         if case .event = message { news.events += 1 }
         journal.sent(message, to: connection)
-        put(.send(message, to: connection), for: connection)
+        put(.send(message, to: connection, from: cause), for: connection)
     }
 
     private func sendToAll(_ message: WAMPMessage, _ members: [RouterConnection]) {
         guard let first = members.first else { return }
         if case .event = message { news.events += members.count }
         journal.sent(message, to: members)
-        if members.count == 1 { return put(.send(message, to: first), for: first) }
-        for port in ports { parcels[port.number].append(.sendToAll(message, members)) }
+        if members.count == 1 { return put(.send(message, to: first, from: cause), for: first) }
+        for port in ports { parcels[port.number].append(.sendToAll(message, members, from: cause)) }
     }
 
     func close(_ connection: RouterConnection, _ closing: RouterClosing) {
@@ -191,6 +211,11 @@ final class RouterCore: @unchecked Sendable {
     func put(_ parcel: RouterPort.Parcel, for connection: RouterConnection) {
         // There are no ports any more once the router is gone.
         if connection.port < parcels.count { parcels[connection.port].append(parcel) }
+    }
+
+    /// Reads nothing more of a client, or goes on, because of another one; from any thread.
+    func hold(_ connection: RouterConnection, _ isHeld: Bool) {
+        directory.withLockedValue { $0.indices.contains(connection.port) ? $0[connection.port] : nil }?.hold(connection, isHeld)
     }
 
     /// One hop for each event loop and burst.
@@ -292,6 +317,7 @@ final class RouterCore: @unchecked Sendable {
             self.onOver = [:]
             // They hold each other.
             (self.ports, self.portsByLoop, self.parcels) = ([], [:], [])
+            self.directory.withLockedValue { $0 = [] }
         }
     }
 }

@@ -1,8 +1,10 @@
 import CodecCore
 import DequeModule
+import MachineCore
 import NIOCore
 import WAMPCore
 import WebSocketCore
+import WebSocketRuntime
 
 /// One client of a router, on its event loop: what it says and is told, within its bounds.
 ///
@@ -14,18 +16,25 @@ final class RouterLink: @unchecked Sendable {
     private(set) var id: RouterConnection?
     private var exit: (any LinkExit)?
     /// What waits to be handed to the exit.
-    private var waiting: Deque<WrittenMessage> = []
-    private var waitingBytes = 0
+    private var waiting: Deque<(message: WrittenMessage, load: Backlog.Load)> = []
+    private var backlog: Backlog
+    private var backlogEffects: [Backlog.Effect] = []
+    private var backlogAlarm: (at: Moment, task: Task<Void, Never>)?
+    /// Calls of which a part could not be sent.
+    var lost = LostExchanges()
     /// The client was told that it is too slow; nothing but the reason goes to it.
     private var isOverrun = false
     /// How it is to be closed when everything is handed over, and by when.
     private var farewell: (frame: CloseFrame, deadline: NIODeadline)?
     /// Bytes that the router has not yet looked at.
     private var unheard = 0
-    private var isHeld = false
+    private var isFull = false
+    /// Clients whose queues this one has filled.
+    private var holders = 0
+    private var isPaused = false
 
     init(_ serialization: WAMPSerialization, transport: ValueMap, at port: RouterPort) {
-        (self.serialization, self.transport, self.port) = (serialization, transport, port)
+        (self.serialization, self.transport, self.port, backlog) = (serialization, transport, port, Backlog(port.bounds))
     }
 
     // MARK: - From the client
@@ -45,9 +54,9 @@ final class RouterLink: @unchecked Sendable {
         guard let id, farewell == nil else { return }
         let cost = bytes + Self.cost(of: message)
         unheard += cost
-        if unheard > port.limits.unheard, !isHeld {
-            isHeld = true
-            exit?.pause()
+        if unheard > port.limits.unheard, !isFull {
+            isFull = true
+            pauseOrResume()
         }
         switch message {
         case .success(let message): port.hear(.received(id, message), from: self, cost: cost)
@@ -67,9 +76,21 @@ final class RouterLink: @unchecked Sendable {
     /// The router has looked at so much.
     func settled(_ cost: Int) {
         unheard -= cost
-        guard isHeld, unheard <= port.limits.unheard / 2 else { return }
-        isHeld = false
-        exit?.resume()
+        guard isFull, unheard <= port.limits.unheard / 2 else { return }
+        isFull = false
+        pauseOrResume()
+    }
+
+    /// It has filled another client's queue, or that has room again.
+    func hold(_ isHeld: Bool) {
+        holders += isHeld ? 1 : -1
+        pauseOrResume()
+    }
+
+    private func pauseOrResume() {
+        guard isPaused != (isFull || holders > 0) else { return }
+        isPaused.toggle()
+        if isPaused { exit?.pause() } else { exit?.resume() }
     }
 
     /// The connection is over.
@@ -83,27 +104,43 @@ final class RouterLink: @unchecked Sendable {
 
     // MARK: - To the client
 
-    /// Tells the client, now or when there is room.
-    func tell(_ message: WrittenMessage) {
-        guard let exit, farewell == nil else { return }
-        if waiting.isEmpty, exit.send(message) { return port.carried(message) }
+    /// Tells the client, now or when there is room; false if others have filled its queue.
+    func tell(_ written: WrittenMessage, of message: WAMPMessage, from cause: RouterConnection?) -> Bool {
+        guard let exit, farewell == nil else { return true }
+        if waiting.isEmpty, exit.send(written) {
+            port.carried(written)
+            return true
+        }
+        return wait(written, of: message, from: cause)
+    }
+
+    private func wait(_ written: WrittenMessage, of message: WAMPMessage, from cause: RouterConnection?) -> Bool {
         // A client that is cut off still learns why: that is the last it is told.
         if isOverrun { dropWaiting() }
-        waiting.append(message)
-        waitingBytes += message.byteCount
-        guard !isOverrun, waitingBytes > port.limits.waiting, let id else { return }
-        isOverrun = true
-        dropWaiting()
-        port.hear(.overrun(id), from: self, cost: 0)
+        let kind = isOverrun || cause == id ? .own : message.kind
+        let load = Backlog.Load(bytes: written.byteCount, kind: kind, cause: cause)
+        let verdict = backlog.add(load, at: port.time.now(), into: &backlogEffects)
+        tellOthers()
+        switch verdict {
+        case .refused: return false
+        case .kept: waiting.append((written, load))
+        case .overrun:
+            guard let id else { break }
+            isOverrun = true
+            dropWaiting()
+            port.hear(.overrun(id), from: self, cost: 0)
+        }
+        return true
     }
 
     /// There is room again.
     func writable() {
-        while let exit, let message = waiting.first, exit.send(message) {
+        while let exit, let next = waiting.first, exit.send(next.message) {
             waiting.removeFirst()
-            waitingBytes -= message.byteCount
-            port.carried(message)
+            backlog.remove(next.load, into: &backlogEffects)
+            port.carried(next.message)
         }
+        tellOthers()
         sayFarewell()
     }
 
@@ -128,5 +165,37 @@ final class RouterLink: @unchecked Sendable {
         exit?.close(farewell.frame, by: farewell.deadline)
     }
 
-    private func dropWaiting() { (waiting, waitingBytes) = ([], 0) }
+    private func dropWaiting() {
+        waiting = []
+        backlog.clear(into: &backlogEffects)
+        tellOthers()
+    }
+
+    /// Who fills the queue waits for the client, but not for longer than that is not slow.
+    private func tellOthers() {
+        if !backlogEffects.isEmpty {
+            port.tell(backlogEffects)
+            backlogEffects.removeAll(keepingCapacity: true)
+        }
+        guard let deadline = backlog.deadline else {
+            backlogAlarm.take()?.task.cancel()
+            return
+        }
+        guard backlogAlarm?.at != deadline else { return }
+        backlogAlarm?.task.cancel()
+        let (time, loop) = (port.time, port.loop)
+        // SAFETY: ends at that moment, or when another takes its place or nobody waits any more.
+        let task = Task { [weak self] in
+            guard (try? await time.sleep(deadline)) != nil else { return }
+            loop.execute { [weak self] in self?.backlogAlarmRang(deadline) }
+        }
+        backlogAlarm = (deadline, task)
+    }
+
+    private func backlogAlarmRang(_ deadline: Moment) {
+        guard backlogAlarm?.at == deadline else { return }
+        backlogAlarm = nil
+        backlog.wake(at: port.time.now(), into: &backlogEffects)
+        tellOthers()
+    }
 }

@@ -3,6 +3,7 @@ import Holdfast
 import NIOCore
 import WAMPCore
 import WebSocketCore
+import WebSocketRuntime
 
 /// The router's clients on one event loop, and the way between them and the machine: in batches, one hop for each burst.
 ///
@@ -10,8 +11,10 @@ import WebSocketCore
 final class RouterPort: @unchecked Sendable {
     /// What the machine's loop has for this one.
     enum Parcel: Sendable {
-        case send(WAMPMessage, to: RouterConnection)
-        case sendToAll(WAMPMessage, [RouterConnection])
+        case send(WAMPMessage, to: RouterConnection, from: RouterConnection?)
+        case sendToAll(WAMPMessage, [RouterConnection], from: RouterConnection?)
+        /// The machine knows that this could not be sent.
+        case gaveUp(WAMPMessage, of: RouterConnection)
         case close(RouterConnection, CloseFrame)
         case abort(RouterConnection)
     }
@@ -19,6 +22,7 @@ final class RouterPort: @unchecked Sendable {
     let loop: any EventLoop
     let number: Int
     let limits: WAMPRouterConfiguration.Limits
+    let bounds: Backlog.Bounds
     private let codecLimits: CodecLimits
     /// How long a message may be; once they have joined, clients are sent none that the router would not take itself.
     private let messageLimit: Int
@@ -36,6 +40,7 @@ final class RouterPort: @unchecked Sendable {
 
     init(_ loop: any EventLoop, number: Int, core: RouterCore) {
         (self.loop, self.number, self.core, limits) = (loop, number, core, core.configuration.limits)
+        bounds = Backlog.Bounds(waiting: limits.waiting, slowest: limits.slowest)
         messageLimit = core.configuration.server.limits.message
         writesPlainBase64 = core.configuration.policy.quirks.writesPlainBase64
         codecLimits = CodecLimits(maximumDepth: 64, maximumBytes: messageLimit)
@@ -102,16 +107,17 @@ final class RouterPort: @unchecked Sendable {
     func deliver(_ parcels: [Parcel]) {
         for parcel in parcels {
             switch parcel {
-            case .send(let message, let id):
+            case .send(let message, let id, let cause):
                 guard let link = link(id) else { continue }
                 if writesPlainBase64, link.serialization == .json {
-                    tell(message.withPlainBase64, link, id)
+                    tell(message.withPlainBase64, link, id, cause)
                 } else {
-                    tell(message, link, id)
+                    tell(message, link, id, cause)
                 }
-            case .sendToAll(let message, let members):
+            case .sendToAll(let message, let members, let cause):
                 var many = MessageForMany(message, inJSON: writesPlainBase64 ? message.withPlainBase64 : nil)
-                for id in members where id.port == number { link(id).map { tell(&many, $0, id) } }
+                for id in members where id.port == number { link(id).map { tell(&many, $0, id, cause) } }
+            case .gaveUp(let message, let id): link(id)?.lost.goOn(message)
             case .close(let id, let frame): link(id)?.close(frame)
             case .abort(let id): link(id)?.abort()
             }
@@ -120,28 +126,31 @@ final class RouterPort: @unchecked Sendable {
         news = RouterTally.News()
     }
 
-    private func tell(_ message: WAMPMessage, _ link: RouterLink, _ id: RouterConnection) {
+    private func tell(_ message: WAMPMessage, _ link: RouterLink, _ id: RouterConnection, _ cause: RouterConnection?) {
+        guard link.lost.isEmpty || !link.lost.concerns(message) else { return skip(message, link, id) }
         do throws(CodecError) {
-            tell(try WrittenMessage(message, as: link.serialization), of: message, link, id)
+            tell(try WrittenMessage(message, as: link.serialization), of: message, link, id, cause)
         } catch {
             cannotSay(message, WAMPURI.Error.invalidArgument, link, id)
         }
     }
 
-    private func tell(_ many: inout MessageForMany, _ link: RouterLink, _ id: RouterConnection) {
+    private func tell(_ many: inout MessageForMany, _ link: RouterLink, _ id: RouterConnection, _ cause: RouterConnection?) {
         do throws(CodecError) {
-            tell(try many.written(as: link.serialization), of: many.message, link, id)
+            tell(try many.written(as: link.serialization), of: many.message, link, id, cause)
         } catch {
             cannotSay(many.message, WAMPURI.Error.invalidArgument, link, id)
         }
     }
 
-    private func tell(_ written: WrittenMessage, of message: WAMPMessage, _ link: RouterLink, _ id: RouterConnection) {
+    private func tell(
+        _ written: WrittenMessage, of message: WAMPMessage, _ link: RouterLink, _ id: RouterConnection, _ cause: RouterConnection?
+    ) {
         // What was short enough when it came may be longer in another serialization, and with longer numbers.
         guard written.byteCount <= messageLimit || message.isOfJoining else {
             return cannotSay(message, WAMPURI.Error.payloadSizeExceeded, link, id)
         }
-        link.tell(written)
+        if !link.tell(written, of: message, from: cause) { hasNoRoom(message, link, id) }
     }
 
     /// What a message carries is too much, or nothing that the client's serialization has a form for.
@@ -152,17 +161,59 @@ final class RouterPort: @unchecked Sendable {
         news.unsayable += 1
         switch message {
         // The call goes on.
-        case .result(_, let details, _) where details["progress"]?.bool == true: break
-        case .result(let request, _, _):
-            tell(.error(.call, request: request, details: ValueMap(), uri: reason, .none), link, id)
+        case .result where message.isPart: break
+        case .result(let request, _, _): tell(.failed(request, reason), link, id, id)
         case .error(let kind, let request, let details, let uri, let arguments) where !arguments.isEmpty:
-            tell(.error(kind, request: request, details: details, uri: uri, .none), link, id)
-        case .invocation(let request, _, _, _):
-            let refusal = WAMPMessage.error(.invocation, request: request, details: ValueMap(), uri: reason, .none)
-            hear(.received(id, refusal), from: link, cost: 0)
+            tell(.error(kind, request: request, details: details, uri: uri, .none), link, id, id)
+        case .invocation: lose(message, reason, link, id)
         default: break
         }
     }
+
+    /// Others have filled a client's queue: what they sent it ends for them, and not for the client.
+    private func hasNoRoom(_ message: WAMPMessage, _ link: RouterLink, _ id: RouterConnection) {
+        news.refused += 1
+        switch message {
+        case .result where message.isPart: lose(message, WAMPURI.Error.unavailable, link, id)
+        case .result(let request, _, _): tell(.failed(request, WAMPURI.Error.unavailable), link, id, id)
+        // As the router's own word, without what others say in it.
+        case .error(let kind, let request, let details, let uri, _):
+            tell(.error(kind, request: request, details: details, uri: uri, .none), link, id, id)
+        case .invocation: lose(message, WAMPURI.Error.unavailable, link, id)
+        default: break
+        }
+    }
+
+    /// The machine ends the call; until then nothing more of it is sent, for a part is not to be missing unnoticed.
+    private func lose(_ message: WAMPMessage, _ reason: String, _ link: RouterLink, _ id: RouterConnection) {
+        link.lost.note(message)
+        hear(.undelivered(id, message, reason: reason), from: link, cost: 0)
+    }
+
+    /// A message of a call of which a part could not be sent.
+    private func skip(_ message: WAMPMessage, _ link: RouterLink, _ id: RouterConnection) {
+        // It had its last result before the machine knew that a part was lost.
+        if case .result(let request, _, _) = message, !message.isPart {
+            link.lost.goOn(message)
+            tell(.failed(request, WAMPURI.Error.unavailable), link, id, id)
+        }
+    }
+
+    /// Reads nothing more of a client, or goes on, because of another one; from any thread.
+    func hold(_ id: RouterConnection, _ isHeld: Bool) { loop.execute { self.link(id)?.hold(isHeld) } }
+
+    /// Lets other clients wait for one of this loop, or go on.
+    func tell(_ effects: [Backlog.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .hold(let other): core.hold(other, true)
+            case .release(let other): core.hold(other, false)
+            }
+        }
+    }
+
+    /// The present, and what ends then.
+    var time: LinkTime { core.time }
 
     func carried(_ message: WrittenMessage) {
         news.messagesOut += 1
