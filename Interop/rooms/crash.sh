@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The stores of rooms, on real files: a process ends at each of the points where one may die, the next opens what it left, looks through it,
-# goes on, and ends at the next. Then small disks that run full, and disks that cannot be written. See ../README.md.
+# goes on, and ends at the next. Then logs of a hub whose process was killed, of whose files a byte flipped, or one was shorter, gone or an
+# older one when the next opened it (damage.py). Then small disks that run full, and disks that cannot be written. See ../README.md.
 #
 #   Interop/rooms/crash.sh     (PASSES=12 deaths at each point)
 #
@@ -51,6 +52,18 @@ for point in $("$peer" store points); do
     fi
     if [ -z "$wrong" ]; then ok "$point, $passes times: what was told holds"; else not_ok "$point, $wrong"; fi
 done
+
+while IFS='|' read -r wanted damage <&3; do
+    rm -rf "$work/damaged"
+    mkdir "$work/damaged"
+    option=()
+    [ "$wanted" = - ] || option=(--wanted "$wanted")
+    timeout 120 "$peer" store written-hub "$work/damaged" > "$work/out" 2>&1
+    if [ $? = 86 ] && python3 Interop/rooms/damage.py do "$work/damaged" "$damage" >> "$work/out" 2>&1 \
+        && timeout 120 "$peer" store damaged-hub "$work/damaged" "${option[@]}" >> "$work/out" 2>&1; then
+        ok "$damage: $(tail -n 1 "$work/out" | cut -d : -f 1)"
+    else not_ok "$damage"; fi
+done 3< <(python3 Interop/rooms/damage.py list)
 
 # in_namespace COMMAND…: where disks can be mounted that nobody else sees.
 in_namespace() { as_root unshare --mount --propagation private "$@" > "$work/out" 2>&1; }

@@ -10,6 +10,8 @@ struct StoreCommands {
                HoldfastPeer store crash-hub|crash-client DIR --point P --pass N --seed N
                HoldfastPeer store full-hub|full-client DIR     (a small disk, with a file `ballast` on it)
                HoldfastPeer store read-only-hub|read-only-client DIR
+               HoldfastPeer store written-hub DIR
+               HoldfastPeer store damaged-hub DIR [--wanted kept|renewed]
                HoldfastPeer store figures DIR
         """
     let arguments: Arguments
@@ -31,6 +33,9 @@ struct StoreCommands {
         case ("full-client", 2): return await attempt { try await FullDisk(directory: words[2]).client() }
         case ("read-only-hub", 2): return await attempt { try await FullDisk(directory: words[2]).readOnlyHub() }
         case ("read-only-client", 2): return await attempt { try await FullDisk(directory: words[2]).readOnlyClient() }
+        case ("written-hub", 2): return await attempt { try await DamagedHub(directory: words[2]).write() }
+        case ("damaged-hub", 2):
+            return await attempt { try await DamagedHub(directory: words[2]).check(arguments.options["--wanted"]) }
         case ("figures", 2): return await attempt { try await StoreFigures(directory: words[2]).run() }
         default: return nil
         }

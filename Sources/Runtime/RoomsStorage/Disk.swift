@@ -6,7 +6,7 @@
     import Glibc
 #endif
 
-/// What SQLite does not do for files: to give one that is whole its name.
+/// What SQLite does not do for files: to give one that is whole its name, and to wait until it is on disk.
 package enum Disk {
     /// Why it did not work, as the system says with `errno`.
     package struct Failure: Error, Hashable {
@@ -26,7 +26,8 @@ package enum Disk {
         try sync(directory)
     }
 
-    private static func sync(_ path: String) throws(Failure) {
+    /// Waits until what was written to a file, or the names in a directory, are on disk.
+    package static func sync(_ path: String) throws(Failure) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(number: errno) }
         defer { _ = close(descriptor) }

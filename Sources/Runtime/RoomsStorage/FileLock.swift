@@ -24,7 +24,7 @@ package final class FileLock: Sendable {
         guard descriptor >= 0 else { throw .system(errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let reason = errno
-            _ = close(descriptor)
+            // All is initialized, so that deinit closes it; twice would close what another thread has opened meanwhile.
             throw reason == EWOULDBLOCK ? .held : .system(reason)
         }
     }

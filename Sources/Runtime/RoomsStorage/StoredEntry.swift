@@ -3,19 +3,22 @@ package import RoomCore
 
 /// How an entry lies in a file: all of it but its number, which is its key.
 ///
-///     1 byte   flags: 1 about another, 2 binary payload, 4 admin
+///     1 byte   flags: 1 about another, 2 binary payload, 4 admin, 8 sealed
 ///     8 bytes  at, little endian
 ///     16       id
 ///     16       device
 ///     varints  cseq; sent − at, zigzag
 ///     texts    user, type, and of one about another kind and its number: each a varint of its length, and bytes
-///     the rest the payload
+///     the rest the payload, and of a sealed one at the end 8 bytes that fit its number and all bytes before, little endian
 package enum StoredEntry {
-    private static let (about, binary, admin): (UInt8, UInt8, UInt8) = (1, 2, 4)
+    private static let (about, binary, admin, sealed): (UInt8, UInt8, UInt8, UInt8) = (1, 2, 4, 8)
 
     /// Puts an entry behind what is in a buffer.
-    package static func encode(_ entry: Entry, into bytes: inout [UInt8]) {
-        var flags: UInt8 = 0
+    ///
+    /// - Parameter isSealed: Whether ``decode(_:seq:)`` notices if a byte of it has changed meanwhile.
+    package static func encode(_ entry: Entry, isSealed: Bool = false, into bytes: inout [UInt8]) {
+        let start = bytes.count
+        var flags: UInt8 = isSealed ? sealed : 0
         if entry.about != nil { flags |= about }
         if case .binary = entry.payload { flags |= binary }
         if entry.isAdmin { flags |= admin }
@@ -34,12 +37,21 @@ package enum StoredEntry {
         switch entry.payload {
         case .json(let payload), .binary(let payload): bytes.append(contentsOf: payload)
         }
+        guard isSealed else { return }
+        fixed(bytes.withUnsafeBytes { seal(UnsafeRawBufferPointer(rebasing: $0[start...]), seq: entry.seq) }, into: &bytes)
     }
 
-    /// Reads an entry; nil if this is none.
+    /// Reads an entry; nil if this is none, or not the one that was sealed.
     package static func decode(_ bytes: UnsafeRawBufferPointer, seq: Int64) -> Entry? {
+        var bytes = bytes
+        if let flags = bytes.first, flags & sealed != 0 {
+            guard bytes.count > 8 else { return nil }
+            let written = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
+            bytes = UnsafeRawBufferPointer(rebasing: bytes.dropLast(8))
+            guard seal(bytes, seq: seq) == written else { return nil }
+        }
         var rest = Rest(bytes)
-        guard let flags = rest.byte(), flags < 8, let at = rest.fixed(), let id = rest.bits(), let device = rest.bits(),
+        guard let flags = rest.byte(), flags < 16, let at = rest.fixed(), let id = rest.bits(), let device = rest.bits(),
             let cseq = rest.varint(), let ahead = rest.varint(), let user = rest.text().flatMap({ UserName($0) }), let type = rest.text()
         else { return nil }
         var reference: Reference?
@@ -53,6 +65,22 @@ package enum StoredEntry {
             seq: seq, id: MessageID(id), device: DeviceID(device), cseq: Int64(bitPattern: cseq), user: user, at: Int64(bitPattern: at),
             sent: sent, type: type, about: reference, payload: flags & binary == 0 ? .json(payload) : .binary(payload),
             isAdmin: flags & admin != 0)
+    }
+
+    /// What changes with each bit of the bytes and of the number: every step can be undone, so that one changed word is never made up for by
+    /// nothing. It is no protection from anybody who wants to change them.
+    private static func seal(_ bytes: UnsafeRawBufferPointer, seq: Int64) -> UInt64 {
+        var sum = UInt64(bitPattern: seq) ^ UInt64(bytes.count) << 40
+        func mix(_ word: UInt64) {
+            sum = (sum ^ word) &* 0x9E37_79B9_7F4A_7C15
+            sum ^= sum >> 32
+        }
+        let whole = bytes.count & ~7
+        for place in stride(from: 0, to: whole, by: 8) {
+            mix(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
+        }
+        mix(bytes[whole...].reversed().reduce(0) { $0 << 8 | UInt64($1) })
+        return sum
     }
 
     /// When an entry was stored, in milliseconds since 1970 UTC; nil if this is none.

@@ -38,9 +38,14 @@ public struct Hub: Service {
     public func withRunning<Result: Sendable>(_ body: (RunningHub) async throws -> Result) async throws -> Result {
         let log: SQLiteRoomLog
         do {
-            log = try await SQLiteRoomLog(directory: configuration.data, retention: configuration.retention)
+            log = try await SQLiteRoomLog(
+                directory: configuration.data, retention: configuration.retention, drawsNewEpochs: configuration.drawsNewEpochs)
         } catch {
             throw HubError.log("\(error)")
+        }
+        if !log.opening.renewals.isEmpty {
+            let reasons = log.opening.renewals.map(\.description).joined(separator: "; ")
+            configuration.logger.warning("all rooms have new epochs: clients get snapshots", metadata: ["reason": "\(reasons)"])
         }
         let result: Swift.Result<Result, any Error>
         do { result = .success(try await serve(log, body)) } catch { result = .failure(error) }

@@ -18,6 +18,12 @@ public struct HubConfiguration: Sendable {
     }()
     /// The directory of the log; made if there is none.
     public var data: String
+    /// Whether all rooms get new epochs at the start, as when the log was found to have gone back.
+    ///
+    /// Every client then gets a snapshot and knows that entries may be lost. A hub finds out by itself that its directory was copied or
+    /// restored, or that one of its files is damaged, gone or an older one; this is for what leaves no trace in the directory, such as a
+    /// snapshot of a whole disk that was put back.
+    public var drawsNewEpochs = false
     /// How much of a room is kept.
     public var retention = RoomRetention()
     /// What clients may send, as they are told in `welcome`.

@@ -17,6 +17,42 @@ final class LogBench {
         try await SQLiteRoomLog(directory: path, retention: retention, drawsNewEpochs: drawsNewEpochs, hook: hook)
     }
 
+    /// The files of the log, but for the lock.
+    static let files = ["rooms.sqlite", "rooms.sqlite-wal", "rooms.sqlite-shm", "high"]
+
+    /// What the files hold now; nil: there is no such file.
+    func contents() -> [String: Data] {
+        Dictionary(uniqueKeysWithValues: Self.files.compactMap { name in bytes(name).map { (name, $0) } })
+    }
+
+    func bytes(_ name: String) -> Data? { FileManager.default.contents(atPath: path + "/" + name) }
+
+    /// Lets the files hold what they did, each in its place on the disk, as far as it is still there.
+    func putBack(_ contents: [String: Data]) throws {
+        for name in Self.files { try put(contents[name], name) }
+    }
+
+    /// Changes what a file holds, and leaves it the same file; nil: takes it away.
+    func put(_ bytes: Data?, _ name: String) throws {
+        let file = path + "/" + name
+        guard let bytes else {
+            if FileManager.default.fileExists(atPath: file) { try FileManager.default.removeItem(atPath: file) }
+            return
+        }
+        guard let handle = FileHandle(forUpdatingAtPath: file) else { return try bytes.write(to: URL(fileURLWithPath: file)) }
+        try handle.truncate(atOffset: 0)
+        try handle.write(contentsOf: bytes)
+        try handle.close()
+    }
+
+    /// Leaves the files as a process does that is killed now.
+    func kill(_ log: SQLiteRoomLog) async throws {
+        let contents = contents()
+        // What this still writes is undone.
+        await log.close()
+        try putBack(contents)
+    }
+
     /// Does to a file what its owner would not.
     static func edit(_ file: String, _ sql: String) throws {
         var handle: OpaquePointer?

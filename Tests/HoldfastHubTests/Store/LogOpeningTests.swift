@@ -106,7 +106,7 @@ struct LogOpeningTests {
     @Test func `a room whose end is missing is found`() async throws {
         try await filled()
         try LogBench.edit(bench.file, "DELETE FROM entries WHERE place = \(1 << 40 | 200)")
-        #expect(await failure() == .corrupt("the end of room abc is missing"))
+        #expect(await failure() == .corrupt("the end of room abc is not where it should be"))
     }
 
     @Test func `a journal without its file is not taken for another's`() async throws {

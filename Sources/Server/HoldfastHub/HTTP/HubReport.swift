@@ -34,6 +34,8 @@ struct HubReport: Encodable, Sendable {
         }
     }
     struct Log: Encodable, Sendable {
+        /// Whether all rooms got new epochs when it was opened.
+        var renewed: Bool
         /// Bytes on disk.
         var bytes: Int64
         /// Publications per transaction in the last second; null if there was none.
@@ -58,6 +60,8 @@ struct HubReport: Encodable, Sendable {
     var healthy: Bool
     /// Why it is not healthy.
     var problem: String?
+    /// What somebody should know, in words: why all rooms got new epochs at the start.
+    var alarms: [String]
     var stopping: Bool
     var rooms: Int
     var closedRooms: Int

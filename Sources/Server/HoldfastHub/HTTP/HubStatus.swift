@@ -97,9 +97,11 @@ final class HubStatus: Sendable {
         commits = (readings.commits, readings.committed)
         var problem: String?
         if case .failing(let error) = health { problem = "\(error)" }
+        let alarms = log.opening.renewals.map { "all rooms got new epochs when the hub was started: \($0)" }
         return HubReport(
             now: HubCalendar.now, started: started, node: core.configuration.node, dev: core.configuration.takesDevelopmentTokens,
-            healthy: health.isHealthy, problem: problem, stopping: core.isStopping, rooms: figures.rooms, closedRooms: figures.closedRooms,
+            healthy: health.isHealthy, problem: problem, alarms: alarms, stopping: core.isStopping, rooms: figures.rooms,
+            closedRooms: figures.closedRooms,
             connections: readings.connections, members: figures.members,
             totals: HubReport.Totals(
                 published: figures.published, acked: figures.acked, duplicates: figures.duplicates, holes: figures.holes,
@@ -108,7 +110,9 @@ final class HubStatus: Sendable {
                 bytesIn: UInt64(readings.bytesIn), bytesOut: UInt64(readings.bytesOut), commits: UInt64(readings.commits),
                 failedAppends: figures.failedAppends, crowdedOut: figures.crowdedOut),
             commit: HubReport.Times(readings.commit), fanout: HubReport.Times(readings.fanOut), memory: Self.memory,
-            log: HubReport.Log(bytes: disk.fileBytes + disk.journalBytes, group: count > 0 ? Double(records) / Double(count) : nil))
+            log: HubReport.Log(
+                renewed: !log.opening.renewals.isEmpty, bytes: disk.fileBytes + disk.journalBytes,
+                group: count > 0 ? Double(records) / Double(count) : nil))
     }
 
     /// Resident memory; Linux tells it in pages of 4 KiB.

@@ -55,6 +55,9 @@ function show(status) {
     write("memory", ...bytes(status.memory));
     write("log", ...bytes(status.log?.bytes));
     write("uptime", duration(status.now - status.started));
+    const alarms = Array.isArray(status.alarms) ? status.alarms : [];
+    byID("alarms").hidden = alarms.length === 0;
+    byID("alarms").replaceChildren(...alarms.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
     if (status.busiest) showBusiest(status.busiest);
     if (last !== null) charts.messages.add(status.now, [stored, delivered]);
     charts.connections.add(status.now, [number(status.connections), number(status.rooms)]);

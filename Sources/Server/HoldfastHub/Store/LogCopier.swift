@@ -41,6 +41,8 @@ actor LogCopier {
         guard !isClosed else { return }
         // If it fails it is tried again: what is in the journal is as safe there.
         try? place.connect().run("PRAGMA wal_checkpoint(PASSIVE)")
+        // As little as possible is then unknown outside of the file after a power cut.
+        try? Disk.sync(place.high)
     }
 
     func close() { isClosed = true }

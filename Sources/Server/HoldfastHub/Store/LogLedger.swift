@@ -14,6 +14,7 @@ final class LogLedger {
     private let insertDevice: SQLiteStatement
     private let updateDevice: SQLiteStatement
     private let upsertRead: SQLiteStatement
+    private let countCommit: SQLiteStatement
     private let someRooms: SQLiteStatement
     private let someDevices: SQLiteStatement
     private let first: SQLiteStatement
@@ -32,6 +33,7 @@ final class LogLedger {
         updateDevice = try connection.prepare("UPDATE devices SET high = ?, message = ?, user = ?, at = ? WHERE id = ?")
         upsertRead = try connection.prepare(
             "INSERT INTO reads (room, user, seq) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = max(seq, excluded.seq)")
+        countCommit = try connection.prepare("UPDATE meta SET value = ? WHERE name = 'commits'")
         someRooms = try connection.prepare("SELECT id, epoch, head, base, bytes, name FROM rooms WHERE id > ? ORDER BY id LIMIT ?")
         someDevices = try connection.prepare("SELECT id, at, device = message AND high = 1 FROM devices WHERE id > ? ORDER BY id LIMIT ?")
         first = try connection.prepare("SELECT body FROM entries WHERE place >= ? AND place <= ? ORDER BY place LIMIT ?")
@@ -53,7 +55,7 @@ final class LogLedger {
     /// How many bytes it takes.
     func insert(_ entry: Entry, room: Int64, sender: Int64) throws(SQLiteFailure) -> Int {
         buffer.removeAll(keepingCapacity: true)
-        StoredEntry.encode(entry, into: &buffer)
+        StoredEntry.encode(entry, isSealed: true, into: &buffer)
         insertEntry.bind(1, LogSchema.place(room: room, seq: entry.seq)).bind(2, sender).bind(3, entry.cseq)
         try insertEntry.run(with: buffer, at: 4)
         return buffer.count
@@ -78,6 +80,16 @@ final class LogLedger {
         updateRoom.bind(1, row.head.head).bind(2, row.head.base).bind(3, row.bytes).bind(4, row.number)
         try updateRoom.run()
     }
+
+    /// Writes the number of the transaction that is open.
+    func count(commit number: Int64) throws(SQLiteFailure) {
+        countCommit.bind(1, number)
+        try countCommit.run()
+        guard connection.changes == 1 else { throw .damaged("the number of transactions is gone") }
+    }
+
+    /// The number of the last transaction.
+    func commits() throws(SQLiteFailure) -> Int64 { try connection.number("SELECT value FROM meta WHERE name = 'commits'") ?? -1 }
 
     func mark(_ user: UserName, upTo seq: Int64, room: Int64) throws(SQLiteFailure) {
         upsertRead.bind(1, room).bind(2, user.text).bind(3, seq)

@@ -2,11 +2,22 @@ import Foundation
 import GRDBSQLite
 import RoomsStorage
 
+/// A log that was opened.
+struct OpenedLog {
+    let lock: FileLock
+    let connection: SQLiteConnection
+    /// Holds the number of the last transaction, outside of the file.
+    let mark: NumberFile
+    /// The number of the last transaction.
+    let commits: Int64
+    let opening: LogOpening
+}
+
 extension LogPlace {
     /// Takes hold of the directory and opens the file, which is made if there is none.
     ///
     /// What is not as it should be is left as it is.
-    func open(drawsNewEpochs: Bool, checkedBytes: Int64, hook: StoreHook?) throws(RoomLogError) -> (FileLock, SQLiteConnection) {
+    func open(drawsNewEpochs: Bool, checkedBytes: Int64, hook: StoreHook?) throws(RoomLogError) -> OpenedLog {
         let files = FileManager.default
         do { try files.createDirectory(atPath: directory, withIntermediateDirectories: true) } catch {
             throw .readOnly(directory)
@@ -33,14 +44,24 @@ extension LogPlace {
         }
         guard header.version <= Self.version else { throw .newer(Int64(header.version)) }
         guard header.version > 0 else { throw .corrupt("\(file) has no version") }
+        var reasons: [LogRenewal] = drawsNewEpochs ? [.asked] : []
+        let connection: SQLiteConnection
         do throws(SQLiteFailure) {
-            if header.application == Self.copy || drawsNewEpochs { try drawNewEpochs(hook) }
-            let connection = try connect()
+            if header.application == Self.copy {
+                try renewCopy(hook)
+                reasons = []
+            }
+            // Before SQLite has it open: closing one of its files takes the locks of the whole process from it.
+            let lost = JournalEnd.lostTransactions(in: file + "-wal")
+            if lost > 0 { reasons.append(.lostTransactions(lost)) }
+            connection = try connect()
             try check(connection, upTo: checkedBytes)
             // The header is read past the journal, so that an upgrade may be there already.
             if header.version < Self.version { try connection.run(LogSchema.upgrade) }
-            return (lock, connection)
         } catch { throw error.roomLogError(path: directory) }
+        let (mark, commits, renewals) = try settleHigh(connection, reasons, hook)
+        let opening = LogOpening(renewals: (header.application == Self.copy ? [.backup] : []) + renewals)
+        return OpenedLog(lock: lock, connection: connection, mark: mark, commits: commits, opening: opening)
     }
 
     /// Makes the file, which has its name only when it is whole.
@@ -73,23 +94,6 @@ extension LogPlace {
         return (number(68), number(60))
     }
 
-    /// Gives all rooms other epochs, and says that the file is no copy any more, in one transaction.
-    ///
-    /// It is one without a write-ahead log: if the process dies, the file is a copy still, and nothing lies beside it that could not be
-    /// told from another's.
-    private func drawNewEpochs(_ hook: StoreHook?) throws(SQLiteFailure) {
-        let connection = try SQLiteConnection(file)
-        try connection.run(
-            """
-            PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA fullfsync = ON;
-            BEGIN IMMEDIATE;
-            UPDATE rooms SET epoch = random() | 1;
-            PRAGMA application_id = \(Self.application);
-            """)
-        hook?(.hubRenews)
-        try connection.run("COMMIT")
-    }
-
     /// Looks through a file that is not too large for it.
     private func check(_ connection: SQLiteConnection, upTo bytes: Int64) throws(SQLiteFailure) {
         guard sizes.file <= bytes else { return }
@@ -98,9 +102,11 @@ extension LogPlace {
         let torn = try connection.text(
             """
             SELECT name FROM rooms WHERE base < 1 OR head < base - 1 OR (head >= base
-                AND NOT EXISTS (SELECT 1 FROM entries WHERE place = rooms.id << \(LogSchema.bits) | rooms.head)) LIMIT 1
+                AND NOT EXISTS (SELECT 1 FROM entries WHERE place = rooms.id << \(LogSchema.bits) | rooms.head))
+                OR EXISTS (SELECT 1 FROM entries WHERE place > rooms.id << \(LogSchema.bits) | rooms.head
+                    AND place < rooms.id + 1 << \(LogSchema.bits)) LIMIT 1
             """)
-        if let torn { throw .damaged("the end of room \(torn) is missing") }
+        if let torn { throw .damaged("the end of room \(torn) is not where it should be") }
     }
 
     /// Bytes of the file and of its write-ahead log.

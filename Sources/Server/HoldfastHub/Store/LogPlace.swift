@@ -6,13 +6,15 @@ struct LogPlace: Sendable {
     let directory: String
     var file: String { directory + "/rooms.sqlite" }
     var lock: String { directory + "/lock" }
+    /// The number of the last transaction, outside of the file and its journal: it tells whether those went back.
+    var high: String { directory + "/high" }
 
     /// What the file says in its header: that it is the log of a hub.
     static let application: UInt32 = 0x4866_526D  // HfRm
     /// Or that it is a backup, which nobody has opened yet.
     static let copy: UInt32 = 0x4866_5263  // HfRc
     /// The version of its tables, which stands there too.
-    static let version: UInt32 = 2
+    static let version: UInt32 = 3
 
     /// After so many pages of the writer's somebody beside it brings what is in the journal into the file: 4 MB.
     ///
@@ -35,7 +37,7 @@ struct LogPlace: Sendable {
 /// The tables of a log.
 ///
 /// An entry's key is its room and its number in one: `room << 40 | seq`, so that a room lies in one piece, in order, and no other index
-/// says where. `sender` is the row of the device, so that its numbers can be looked up by a small index; it is never used twice.
+/// says where. Entries since version 3 are sealed: SQLite has no checksums, and what a disk has changed is not handed out. `sender` is the row of the device, so that its numbers can be looked up by a small index; it is never used twice.
 enum LogSchema {
     static let tables = """
         PRAGMA auto_vacuum = INCREMENTAL;
@@ -53,6 +55,7 @@ enum LogSchema {
         \(devicesIndex);
         CREATE TABLE reads (
             room INTEGER NOT NULL, user TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (room, user)) STRICT, WITHOUT ROWID;
+        \(meta);
         PRAGMA application_id = \(LogPlace.application);
         PRAGMA user_version = \(LogPlace.version);
         COMMIT;
@@ -61,11 +64,21 @@ enum LogSchema {
     /// By the device first: a device is asked for in its room, and whose it is in any.
     private static let devicesIndex = "CREATE UNIQUE INDEX IF NOT EXISTS devices_by_device ON devices (device, room)"
 
-    /// Makes the tables of version 1 those of the present one: there rooms were stored before anything was written in them.
+    /// What is known of the log as a whole: `commits`, the number of its last transaction; `file` and `high`, which files of the disk it
+    /// and its high mark were when a hub had it last (``FileIdentity``).
+    private static let meta = """
+        CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+        INSERT OR IGNORE INTO meta (name, value) VALUES ('commits', 0)
+        """
+
+    /// Makes the tables of an older version those of the present one.
+    ///
+    /// In version 1 rooms were stored before anything was written in them. In version 2 nothing was known of the log as a whole.
     static let upgrade = """
         BEGIN IMMEDIATE;
         \(devicesIndex);
         DELETE FROM rooms WHERE head = 0 AND NOT EXISTS (SELECT 1 FROM devices WHERE room = rooms.id);
+        \(meta);
         PRAGMA user_version = \(LogPlace.version);
         COMMIT;
         """

@@ -14,6 +14,10 @@ actor LogWriter {
     /// Nothing while a broken connection was closed, and the next order has not come.
     private var ledger: LogLedger?
     private var isClosed = false
+    /// Holds ``commits`` outside of the file and its journal.
+    private var mark: NumberFile?
+    /// The number of the last transaction.
+    private var commits: Int64 = 0
 
     private(set) var health = LogHealth.healthy
     var figures = LogFigures()
@@ -32,10 +36,12 @@ actor LogWriter {
 
     init(place: LogPlace, retention: RoomRetention, hook: StoreHook?) { (self.place, self.retention, self.hook) = (place, retention, hook) }
 
-    func open(drawsNewEpochs: Bool, checkedBytes: Int64) throws(RoomLogError) {
-        let (lock, connection) = try place.open(drawsNewEpochs: drawsNewEpochs, checkedBytes: checkedBytes, hook: hook)
-        do throws(SQLiteFailure) { ledger = try LogLedger(connection) } catch { throw error.roomLogError(path: place.file) }
-        self.lock = lock
+    @discardableResult
+    func open(drawsNewEpochs: Bool, checkedBytes: Int64) throws(RoomLogError) -> LogOpening {
+        let opened = try place.open(drawsNewEpochs: drawsNewEpochs, checkedBytes: checkedBytes, hook: hook)
+        do throws(SQLiteFailure) { ledger = try LogLedger(opened.connection) } catch { throw error.roomLogError(path: place.file) }
+        (lock, mark, commits) = (opened.lock, opened.mark, opened.commits)
+        return opened.opening
     }
 
     /// Carries out orders, those that write in one transaction.
@@ -119,16 +125,25 @@ actor LogWriter {
         guard batch.isOpen else { return }
         guard !ledger.connection.isIdle else { throw SQLiteFailure(code: SQLITE_ABORT, message: "the transaction has ended by itself") }
         try finish(batch, ledger)
+        try ledger.count(commit: commits + 1)
         hook?(.hubAppendsUncommitted)
         try ledger.connection.run("COMMIT")
+        commits += 1
         let taken = clock.now - batch.start
         hook?(.hubAppended)
         health = .healthy
+        raiseMark()
         waitingReads.removeAll(keepingCapacity: true)
         waitingReadCount = 0
         figures.commits += 1
         figures.records += batch.records
         figures.commitTimes.add(microseconds: taken.components.seconds * 1_000_000 + taken.components.attoseconds / 1_000_000_000_000)
+    }
+
+    /// Writes outside of the file how far the log has come: what is committed is told all the same, if that cannot be written.
+    private func raiseMark() {
+        guard let mark else { return }
+        do throws(Disk.Failure) { try mark.write(commits) } catch { health = .failing(.failed("\(place.high): \(error.text)")) }
     }
 
     /// Rolls back, and knows nothing of what was in the transaction any more.
@@ -152,6 +167,11 @@ actor LogWriter {
         if let ledger { return ledger }
         guard !isClosed, lock != nil else { throw SQLiteFailure(code: SQLITE_MISUSE, message: "closed") }
         let opened = try LogLedger(place.connect())
+        // What went back under a hub that runs gets no more numbers: its next start draws new epochs.
+        let found = try opened.commits()
+        guard found >= commits else { throw .damaged("the log ends with its transaction \(found), and \(commits) were committed") }
+        // The one that failed may have been written all the same.
+        commits = found
         ledger = opened
         return opened
     }
@@ -186,7 +206,9 @@ actor LogWriter {
                 try commit(batch, ledger)
             } catch { fail(error) }
         }
-        (ledger, isClosed, lock) = (nil, true, nil)
+        ledger = nil
+        if mark != nil { try? Disk.sync(place.high) }
+        (mark, isClosed, lock) = (nil, true, nil)
         rooms.removeAll()
     }
 }

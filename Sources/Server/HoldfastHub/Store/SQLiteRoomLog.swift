@@ -10,8 +10,12 @@ package final class SQLiteRoomLog: RoomLog {
     private let writer: LogWriter
     private let reader: LogReader
     private let copier: LogCopier
+    /// How the log was found.
+    package let opening: LogOpening
 
     /// Opens the log in a directory, or makes one there; what is damaged or too new is left as it is.
+    ///
+    /// If it is not certain that the log holds all that a hub has ever committed to it, all rooms get new epochs: ``opening`` says why.
     ///
     /// - Parameters:
     ///   - directory: Made if there is none. No other hub may have it open.
@@ -29,7 +33,7 @@ package final class SQLiteRoomLog: RoomLog {
         writer = LogWriter(place: place, retention: retention, hook: hook)
         reader = LogReader(place: place)
         copier = LogCopier(place: place, hook: hook)
-        try await writer.open(drawsNewEpochs: drawsNewEpochs, checkedBytes: checkedBytes)
+        opening = try await writer.open(drawsNewEpochs: drawsNewEpochs, checkedBytes: checkedBytes)
     }
 
     package func carryOut(_ orders: [LogOrder]) async -> [LogReply] {

@@ -8,6 +8,12 @@ struct HubOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Keep the log in this directory (default: holdfast-data).", valueName: "directory"))
     var data: String?
 
+    @Flag(
+        help: ArgumentHelp(
+            "Give all rooms new epochs: all clients get snapshots.",
+            discussion: "For a log that was put back by what leaves no trace in its directory, such as a snapshot of the whole disk."))
+    var newEpochs = false
+
     @Flag(help: "Take dev:NAME as a token of clients on this machine. Only while listening on this machine.")
     var dev = false
 
@@ -93,6 +99,7 @@ struct HubOptions: ParsableArguments {
     /// The configuration that the options ask for.
     func configuration(_ server: WebSocketServerConfiguration, isQuiet: Bool) async throws -> HubConfiguration {
         var configuration = HubConfiguration(data: data ?? "holdfast-data")
+        configuration.drawsNewEpochs = newEpochs
         configuration.server = server
         configuration.server.compression = nil
         configuration.server.unsentLimit = HubConfiguration(data: "").server.unsentLimit
