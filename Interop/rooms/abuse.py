@@ -21,6 +21,7 @@ import uuid
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+import abuse_flood
 import abuse_http
 from abuse_frames import JSON, Protobuf, samples
 
@@ -351,7 +352,7 @@ async def floods(hub):
         report(open_ended and 1 <= told <= 5 + seconds, "a flood of what nobody stores is not passed on", (open_ended, told, seconds))
     counted = await crowd(hub, lambda number: "many", 200)
     report(counted == {"welcome": USER_PLACES, "error": 200 - USER_PLACES}, "a user has so many connections and no more", counted)
-    await abuse_http.places(hub.port, PLACES, report)
+    await abuse_http.places(hub.port, report)
     counted = await crowd(hub, lambda number: f"of-one-address-{number}", PLACES + 40)
     report(
         counted.get("error", 0) >= 40 and counted.get("welcome", 0) > PLACES // 2 and len(counted) == 2,
@@ -387,6 +388,10 @@ async def http(hub):
         await attack(hub.port, report)
 
 
+async def plain_floods(hub):
+    await abuse_flood.attack(hub.port, hub.process.pid, report)
+
+
 async def slow_reader(hub):
     """Somebody who does not read while the room is full of life: the hub does not keep it all for him."""
     async with hub.connect(max_queue=1) as lazy, hub.connect() as socket:
@@ -417,7 +422,7 @@ async def main():
         members = [asyncio.create_task(each.run()) for each in honest]
         await asyncio.sleep(1)
         before = hub.memory
-        for attack in (refused_tokens, ended_token, forged, mutations, http, floods, slow_reader):
+        for attack in (refused_tokens, ended_token, forged, mutations, http, floods, plain_floods, slow_reader):
             try:
                 await attack(hub)
             except Exception as error:  # noqa: BLE001: whatever it is, the others are told too

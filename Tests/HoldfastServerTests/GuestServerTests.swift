@@ -2,75 +2,262 @@ import Holdfast
 import NIOCore
 import ScriptedPeers
 import Testing
+import WebSocketNIO
 
 @testable import HoldfastServer
 
 extension SocketTests {
     /// Another HTTP server on the same port.
     @Suite struct GuestServerTests {
-        /// Sends back every byte; once it is told that the server ends it says so, and ends after the next bytes.
-        private final class GuestEcho: ChannelInboundHandler {
-            typealias InboundIn = ByteBuffer
-            typealias OutboundOut = ByteBuffer
-            private var isEnding = false
+        private final class Seat: Sendable {}
 
-            func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-                context.writeAndFlush(data, promise: nil)
-                if isEnding { context.close(promise: nil) }
-            }
-
-            func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-                guard event is ChannelShouldQuiesceEvent else { return }
-                isEnding = true
-                context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "bye")), promise: nil)
-            }
-        }
-
-        private func server(_ configure: (inout WebSocketServerConfiguration) -> Void = { _ in }) -> WebSocketServer {
-            var configuration = WebSocketServerConfiguration()
-            configure(&configuration)
-            var server = WebSocketServer(configuration: configuration) { connection, _ in
-                for try await message in connection.messages { try await connection.send(message) }
-            }
-            server.guests = GuestServer { channel in
-                try channel.pipeline.syncOperations.addHandler(GuestEcho())
-                return { try? await channel.closeFuture.get() }
-            }
+        /// Says what was asked for, with the body; `/long` is 64 MB, `/refused` reads no body, `/held` waits until it may answer.
+        private func server(
+            seats: Bool = true, times: PlainGuests.Times = PlainGuests.Times(), held: AsyncStream<Void>? = nil,
+            _ configure: (inout WebSocketServerConfiguration) -> Void = { _ in }
+        ) -> WebSocketServer {
+            var server = WebSocketServer.echo(configure)
+            var guests = GuestServer(
+                seat: { _ in seats ? Seat() : nil }, answer: { try? await Self.answer($0, held) },
+                turnAway: { head, _ in HTTPResponse(status: 503, text: "no seat for \(head.path)") })
+            guests.times = times
+            server.guests = guests
             return server
         }
 
-        private let request = "POST /form HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na=b"
+        private static func answer(_ exchange: PlainExchange, _ held: AsyncStream<Void>?) async throws {
+            let head = ResponseHead(status: 200)
+            switch exchange.request.path {
+            case "/long":
+                try await exchange.begin(head, length: 64 << 20)
+                for _ in 1...64 { try await exchange.write(ByteBuffer(repeating: 7, count: 1 << 20)) }
+            case "/stream":
+                try await exchange.begin(head, length: nil)
+                for word in ["one", "", "two"] { try await exchange.write(ByteBuffer(string: word)) }
+            case "/refused": try await exchange.begin(ResponseHead(status: 401), length: 0)
+            case "/silent": return
+            case "/broken":
+                try await exchange.begin(head, length: 10)
+                return try await exchange.write(ByteBuffer(string: "half"))
+            default:
+                if exchange.request.path == "/held", let held { for await _ in held { break } }
+                var text = "\(exchange.request.method) \(exchange.request.target) "
+                do {
+                    for try await part in exchange.body { text += String(buffer: part) }
+                } catch {
+                    text = "\(error)"
+                }
+                try await exchange.begin(head, length: text.utf8.count)
+                try await exchange.write(ByteBuffer(string: text))
+            }
+            try await exchange.end()
+        }
 
-        @Test func `a request for no websocket is the guest's from its first byte, with all that follows`() async throws {
+        private static func get(_ path: String, _ fields: String = "") -> String { "GET \(path) HTTP/1.1\r\nHost: x\r\n\(fields)\r\n" }
+        private static let post = "POST /form HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na=b"
+
+        /// Reads an answer whose length is told.
+        private func read(_ peer: ScriptedPeer) async throws -> (head: ResponseHead, body: String) {
+            let head = try await peer.readResponse()
+            return (head, String(decoding: try await peer.read(Int(head.headers["Content-Length"] ?? "") ?? 0), as: UTF8.self))
+        }
+
+        @Test func `a request for no websocket is the guest's, with its body, and others follow on its connection`() async throws {
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
-                try await peer.send(request)
-                #expect(try await peer.read(request.utf8.count) == Array(request.utf8))
-                let long = [UInt8](repeating: 7, count: 1 << 20)
-                async let sent: Void = peer.send(long)
-                #expect(try await peer.read(long.count) == long)
-                try await sent
+                for _ in 1...3 {
+                    try await peer.send(Self.post)
+                    #expect(try await read(peer).body == "POST /form a=b")
+                }
+                try await peer.sendByteByByte(Array(Self.post.utf8))
+                #expect(try await read(peer).body == "POST /form a=b")
+                try await peer.send("POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n")
+                #expect(try await read(peer).body == "POST /c abc")
+                #expect(server.connectionCount == 1)
             }
         }
 
-        @Test func `also if it comes byte by byte`() async throws {
+        @Test func `requests that come at once are answered one after the other`() async throws {
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
-                try await peer.sendByteByByte(Array(request.utf8))
-                #expect(try await peer.read(request.utf8.count) == Array(request.utf8))
+                try await peer.send((1...100).map { Self.get("/\($0)") + Self.post }.joined())
+                for number in 1...100 {
+                    #expect(try await read(peer).body == "GET /\(number) ")
+                    #expect(try await read(peer).body == "POST /form a=b")
+                }
+            }
+        }
+
+        @Test func `nothing is read while an answer is not`() async throws {
+            var times = PlainGuests.Times()
+            times.write = .milliseconds(300)
+            try await server(times: times).withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port, buffer: 4096)
+                try await peer.stopReading()
+                try await peer.send(Self.get("/long"))
+                // Until the server gives up, no more can be sent than the systems between the two hold.
+                var sent = 0
+                while sent < 256 << 20, (try? await peer.send([UInt8](repeating: 0, count: 1 << 20))) != nil { sent += 1 << 20 }
+                #expect(sent < 64 << 20)
+            }
+        }
+
+        @Test func `an answer that is not read is given up at its deadline`() async throws {
+            var times = PlainGuests.Times()
+            times.write = .milliseconds(50)
+            try await server(times: times).withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port, buffer: 4096)
+                try await peer.stopReading()
+                try await peer.send(Self.get("/long"))
+                while server.connectionCount > 0 { await Task.yield() }
+                await peer.close()
+            }
+        }
+
+        @Test func `a request that does not come whole is late, wherever it stops`() async throws {
+            var times = PlainGuests.Times()
+            times.request = .milliseconds(50)
+            try await server(times: times).withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port)
+                try await peer.send("POST /form HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na")
+                let answer = try await read(peer)
+                #expect(answer.body == "tooSlow" && answer.head.headers["Connection"] == "close")
+                #expect(await peer.readToEnd().isEmpty)
+            }
+        }
+
+        @Test func `between requests a connection may be idle, and not for ever`() async throws {
+            var times = PlainGuests.Times()
+            times.idle = .milliseconds(50)
+            try await server(times: times).withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port)
+                try await peer.send(Self.get("/"))
+                _ = try await read(peer)
+                #expect(await peer.readToEnd().isEmpty)
+            }
+        }
+
+        @Test func `a connection may ask for a websocket at last`() async throws {
+            try await server().withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port)
+                try await peer.send(Self.get("/"))
+                _ = try await read(peer)
+                #expect(try await peer.upgrade("/").status == 101)
+                try await peer.send([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69])
+                #expect(try await peer.read(4) == [0x81, 0x02, 0x68, 0x69])
+            }
+        }
+
+        @Test func `also when it does not wait for the answer`() async throws {
+            try await server().withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port)
+                let request = try ScriptedPeer.upgradeRequest()
+                try await peer.send(Array(Self.get("/").utf8) + request + [0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69])
+                _ = try await read(peer)
+                #expect(try await peer.readResponse().status == 101)
+                #expect(try await peer.read(4) == [0x81, 0x02, 0x68, 0x69])
+            }
+        }
+
+        @Test func `an answer of unknown length comes in chunks, and to HTTP 1.0 until the connection closes`() async throws {
+            try await server().withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port)
+                try await peer.send(Self.get("/stream"))
+                #expect(try await peer.readResponse().headers["Transfer-Encoding"] == "chunked")
+                let chunks = "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"
+                #expect(try await peer.read(chunks.utf8.count) == Array(chunks.utf8))
+                try await peer.send("GET /stream HTTP/1.0\r\n\r\n")
+                #expect(try await peer.readResponse().headers["Connection"] == "close")
+                #expect(await peer.readToEnd() == Array("onetwo".utf8))
+            }
+        }
+
+        @Test func `the answer to HEAD has no body`() async throws {
+            try await server().withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port)
+                try await peer.send("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n" + Self.get("/b"))
+                #expect(try await peer.readResponse().status == 200)
+                #expect(try await read(peer).body == "GET /b ")
+            }
+        }
+
+        @Test func `who waits to be asked for a body is asked`() async throws {
+            try await server().withRunning { server in
+                let peer = try await ScriptedPeer.connect(to: server.port)
+                try await peer.send("POST /form HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+                #expect(try await peer.readResponse().status == 100)
+                try await peer.send("x")
+                #expect(try await read(peer).body == "POST /form x")
+            }
+        }
+
+        @Test func `a connection whose body was not read ends with the answer, unless all of it was there`() async throws {
+            try await server().withRunning { server in
+                let whole = try await ScriptedPeer.connect(to: server.port)
+                for _ in 1...2 {
+                    try await whole.send("POST /refused HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na=b")
+                    let head = try await whole.readResponse()
+                    #expect(head.status == 401 && head.headers["Connection"] == nil)
+                }
+                let part = try await ScriptedPeer.connect(to: server.port)
+                try await part.send("POST /refused HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\na=b")
+                #expect(try await part.readResponse().headers["Connection"] == "close")
+                #expect(await part.readToEnd().isEmpty)
+            }
+        }
+
+        @Test(
+            arguments: [
+                ("Content-Length: x", 400), ("Content-Length: 3\r\nContent-Length: 3", 400), ("Transfer-Encoding: gzip", 501),
+                ("Content-Length: 3\r\nTransfer-Encoding: chunked", 400),
+            ])
+        func `a body that could be read in two ways never reaches it`(fields: String, status: Int) async throws {
+            try await server().withRunning { server in
+                let (head, _) = try await ScriptedPeer.ask(server, "POST / HTTP/1.1\r\nHost: x\r\n\(fields)\r\n\r\nabc")
+                #expect(head.status == status && head.headers["Connection"] == "close")
+            }
+        }
+
+        @Test func `chunks that break a rule are an error, and the last of the connection`() async throws {
+            try await server().withRunning { server in
+                let request = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
+                let (head, body) = try await ScriptedPeer.ask(server, request)
+                #expect(head.headers["Connection"] == "close" && body.contains("invalid body"))
+            }
+        }
+
+        @Test func `no answer becomes 500, and half an answer the end of the connection`() async throws {
+            try await server().withRunning { server in
+                #expect(try await ScriptedPeer.ask(server, Self.get("/silent")).head.status == 500)
+                let (head, body) = try await ScriptedPeer.ask(server, Self.get("/broken"))
+                #expect(head.status == 200 && body.utf8.count < 10)
+            }
+        }
+
+        @Test func `who finds no seat is told so, and the connection closes`() async throws {
+            try await server(seats: false).withRunning { server in
+                let (head, body) = try await ScriptedPeer.ask(server, Self.get("/a") + Self.get("/b"))
+                #expect(head.status == 503 && head.headers["Connection"] == "close" && body == "no seat for /a")
+            }
+        }
+
+        @Test func `also when there is no room for the connection itself`() async throws {
+            try await server { $0.maximumConnections = 0 }.withRunning { server in
+                let (head, body) = try await ScriptedPeer.ask(server, Self.get("/a"))
+                #expect(head.status == 503 && body == "no seat for /a")
             }
         }
 
         @Test func `websockets open beside it`() async throws {
             try await server().withRunning { server in
                 let guest = try await ScriptedPeer.connect(to: server.port)
-                try await guest.send(request)
+                try await guest.send(Self.get("/"))
                 let connection = try await WebSocketConnection.connect(to: server.url())
                 try await connection.send(.text("hello"))
                 #expect(try await connection.messages.first { _ in true } == .text("hello"))
                 #expect(server.connectionCount == 2)
                 await connection.close()
-                #expect(try await guest.read(request.utf8.count) == Array(request.utf8))
+                #expect(try await read(guest).body == "GET / ")
             }
         }
 
@@ -91,38 +278,38 @@ extension SocketTests {
             }
         }
 
-        @Test func `the guest is told when the server ends, and the server waits for it`() async throws {
-            let (peers, arrival) = AsyncStream.makeStream(of: ScriptedPeer.self)
-            async let last = Self.farewell(peers)
-            try await server { $0.shutdownGrace = .seconds(60) }.withRunning { server in
+        @Test func `the server waits at its end for a request that is being answered, and it is the last`() async throws {
+            let (held, answering) = AsyncStream.makeStream(of: Void.self)
+            let (servers, started) = AsyncStream.makeStream(of: RunningServer.self)
+            async let released: Void = Self.release(answering, whenClosing: servers)
+            let peer = try await server(held: held) { $0.shutdownGrace = .seconds(60) }.withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
-                try await peer.send(request)
-                _ = try await peer.read(request.utf8.count)
-                arrival.yield(peer)
+                try await peer.send(Self.get("/held"))
+                while server.channels.guestCount == 0 { await Task.yield() }
+                started.yield(server)
+                return peer
             }
-            #expect(try await last == "last")
+            await released
+            let answer = try await read(peer)
+            #expect(answer.body == "GET /held " && answer.head.headers["Connection"] == "close")
         }
 
-        /// What a peer still gets after it was told of the end.
-        private static func farewell(_ peers: AsyncStream<ScriptedPeer>) async throws -> String {
-            guard let peer = await peers.first(where: { _ in true }) else { return "" }
-            _ = try await peer.read(through: "bye")
-            try await peer.send("last")
-            return String(decoding: await peer.readToEnd(), as: UTF8.self)
+        private static func release(_ answering: AsyncStream<Void>.Continuation, whenClosing servers: AsyncStream<RunningServer>) async {
+            guard let server = await servers.first(where: { _ in true }) else { return }
+            while !server.channels.isClosing { await Task.yield() }
+            answering.yield()
         }
 
-        @Test func `a guest that does not end is dropped when the server's patience ends`() async throws {
-            var configuration = WebSocketServerConfiguration()
-            configuration.shutdownGrace = .milliseconds(50)
-            var server = WebSocketServer(configuration: configuration) { _, _ in }
-            server.guests = GuestServer { channel in { try? await channel.closeFuture.get() } }
-            let peer = try await server.withRunning { server in
+        @Test func `a request that is never answered is dropped when the server's patience ends`() async throws {
+            let (held, answering) = AsyncStream.makeStream(of: Void.self)
+            let peer = try await server(held: held) { $0.shutdownGrace = .milliseconds(50) }.withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
-                try await peer.send(request)
+                try await peer.send(Self.get("/held"))
                 while server.channels.guestCount == 0 { await Task.yield() }
                 return peer
             }
             #expect(await peer.readToEnd().isEmpty)
+            answering.finish()
         }
     }
 }

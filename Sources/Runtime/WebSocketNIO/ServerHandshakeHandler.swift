@@ -15,39 +15,50 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         /// The app is asked; nothing is read meanwhile.
         case asking(Task<Void, Never>)
         /// Answered with plain HTTP: what still arrives is dropped until the client hangs up.
-        case answered
+        case answered(Lingering)
         case done
     }
+
+    /// What a client may send at most while the app is asked, when its system hands over all it has at its end.
+    private static let mostEarly = 512 * 1024
 
     private let options: ServerOptions
     private let onOpen: @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
     private var head: HeadParser<RequestHead>
     @exclusivity(unchecked) private var phase = Phase.head
     private var early = ByteBuffer()
-    /// All that was read of the head, for another server to read it again.
-    private var original = ByteBuffer()
     @exclusivity(unchecked) private var context: ChannelHandlerContext?
+    private let arrivals: Arrivals
     private let local: LoopLocal
     private var sharesReads = false
+    /// That of a connection that has had plain requests; it is let go of with the handler.
+    private let seat: (any Sendable & AnyObject)?
+    /// Nothing of a request has come yet, and the connection has had one before.
+    private var isIdle = false
     /// When the connection began; nil: it has not.
     private var began: NIODeadline?
     @exclusivity(unchecked) var alarmIndex: Int?
 
     /// - Parameters:
     ///   - arrivals: Those of the channel's event loop.
-    ///   - began: When a connection began that others have read from before.
+    ///   - began: When a connection began that others have read from before, or its next request.
+    ///   - seat: That of a connection that has had plain requests; see ``goOn(with:)``.
     package init(
-        _ options: ServerOptions, at arrivals: Arrivals, began: NIODeadline? = nil,
+        _ options: ServerOptions, at arrivals: Arrivals, began: NIODeadline? = nil, seat: (any Sendable & AnyObject)? = nil,
         onOpen: @escaping @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
     ) {
-        self.began = began
+        (self.began, self.seat, self.arrivals) = (began, seat, arrivals)
         (self.options, self.onOpen, local) = (options, onOpen, arrivals.local)
         head = HeadParser(limit: options.headLimit)
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        sharesReads = !options.isSecure && WebSocketChannel.shareReads(of: context.channel, local, hasRead: began != nil)
+        guard !options.isSecure else {
+            return WebSocketChannel.setMessagesPerRead(of: context.channel, to: options.guests == nil ? nil : 1)
+        }
+        sharesReads = WebSocketChannel.shareReads(
+            of: context.channel, local, hasRead: began != nil || seat != nil, inSmallPieces: options.guests != nil)
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
@@ -63,19 +74,45 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         context.fireChannelActive()
     }
 
+    /// Reads the next request of a connection that has had plain ones, whose first bytes may be there; once it is in the pipeline.
+    func goOn(with bytes: ByteBuffer) {
+        guard let context, let guests = options.guests else { return }
+        isIdle = true
+        local.setAlarm(self, at: .now() + TimeAmount(guests.times.idle))
+        if bytes.readableBytes > 0 { take(bytes, context) }
+        if case .head = phase { context.read() }
+    }
+
     func alarmRang() {
-        if case .answered = phase {} else { options.onOutcome?(.timedOut) }
+        if case .answered = phase {} else if !isIdle { options.onOutcome?(.timedOut) }
         context?.close(promise: nil)
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var buffer = unwrapInboundIn(data)
+        let buffer = unwrapInboundIn(data)
         defer { if sharesReads { local.give(input: buffer) } }
-        guard case .head = phase else {
-            if case .asking = phase { early.writeBuffer(&buffer) }
+        take(buffer, context)
+    }
+
+    private func take(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        var buffer = bytes
+        switch phase {
+        case .head: break
+        case .asking:
+            early.writeBuffer(&buffer)
+            if early.readableBytes > Self.mostEarly { context.close(promise: nil) }
             return
+        case .answered(var lingering):
+            if !lingering.drop(buffer.readableBytes) { context.close(promise: nil) }
+            return phase = .answered(lingering)
+        case .done: return
         }
-        if options.handOver != nil { original.writeImmutableBuffer(buffer) }
+        if isIdle {
+            isIdle = false
+            let began = NIODeadline.now()
+            self.began = began
+            local.setAlarm(self, at: began + TimeAmount(options.handshakeTimeout))
+        }
         do throws(HandshakeFailure) {
             guard let request = try buffer.readHead(&head) else { return }
             if buffer.readableBytes > 0 { early = sharesReads ? ByteBuffer(bytes: buffer.readableBytesView) : buffer }
@@ -107,8 +144,9 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
 
     private func take(_ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
         let handshake = try ServerOptions.handshake(of: request)
-        if handshake == nil, let handOver = options.handOver { return makeWay(context, handOver) }
-        original = ByteBuffer()
+        if handshake == nil, let guests = options.guests, let seat = seat ?? guests.seat(context.channel) {
+            return makeWay(request, try BodyReader(of: request), guests, seat, context)
+        }
         guard let handshake, options.decide == nil else { return ask(about: request, handshake, context) }
         try accept(handshake, subprotocol: nil, headers: [:], context)
     }
@@ -160,6 +198,11 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         defer { local.endTurn() }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: response)), promise: nil)
         do {
+            // So far it was read in small pieces.
+            if options.guests != nil {
+                if sharesReads { _ = WebSocketChannel.shareReads(of: context.channel, local, hasRead: true) }
+                if options.isSecure { WebSocketChannel.setMessagesPerRead(of: context.channel, to: WebSocketChannel.messagesPerRead) }
+            }
             let socket = try WebSocketChannel.install(
                 on: context.channel, agreement: agreement, settings: options.connection, position: .after(self),
                 lease: nil, local: local, sharesReads: sharesReads, inline: options.inline?(request, peer))
@@ -175,24 +218,27 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         }
     }
 
-    /// Lets another server have the connection, and all that came on it.
-    private func makeWay(_ context: ChannelHandlerContext, _ handOver: @Sendable (any Channel) throws -> Void) {
+    /// Lets somebody else answer the request; the next one comes to a handler like this one.
+    private func makeWay(
+        _ request: RequestHead, _ body: BodyReader, _ guests: PlainGuests, _ seat: any Sendable & AnyObject,
+        _ context: ChannelHandlerContext
+    ) {
         end()
+        let handler = PlainExchangeHandler(
+            request, body: body, rest: early, began: began ?? .now(), for: guests, on: local
+        ) { [options, arrivals, onOpen] in ServerHandshakeHandler(options, at: arrivals, began: $0, seat: seat, onOpen: onOpen) }
+        early = ByteBuffer()
         do {
-            try WebSocketChannel.keepReads(of: context.channel)
-            try handOver(context.channel)
-            context.fireChannelRead(wrapInboundOut(original))
-            context.fireChannelReadComplete()
+            try context.pipeline.syncOperations.addHandler(handler, position: .after(self))
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
-            // What comes next is read as the other server likes it.
-            try context.channel.syncOptions?.setOption(.autoRead, value: true)
+            handler.start()
         } catch {
             context.close(promise: nil)
         }
     }
 
     private func answer(_ response: PlainResponse, to request: RequestHead?, _ context: ChannelHandlerContext) {
-        phase = .answered
+        phase = .answered(Lingering())
         early = ByteBuffer()
         var head = response.sizedHead
         head.headers["Connection"] = head.headers["Upgrade"] == nil ? "close" : "Upgrade, close"

@@ -15,7 +15,7 @@ extension ServerOptions {
 
     /// What the app says to a request.
     func decision(on request: RequestHead, _ handshake: ServerHandshake?, from peer: SocketAddress?) async -> Decision {
-        guard let handshake, let decide else { return .answer(await answer(request)) }
+        guard let handshake, let decide else { return .answer(await answer(request, peer)) }
         return await decide(handshake, peer)
     }
 }

@@ -40,17 +40,14 @@ package struct ServerOptions: Sendable {
     package var inline: (@Sendable (RequestHead, _ peer: SocketAddress?) -> any InlineHandler)?
     /// Asked about every valid upgrade request; nil: all are accepted, at once.
     package var decide: (@Sendable (ServerHandshake, _ peer: SocketAddress?) async -> Decision)?
-    /// Puts another HTTP server behind the handshake's handler, for connections whose first request is no upgrade; nil: `answer` says all
-    /// that is said to them.
-    ///
-    /// Called on the event loop. What was read so far, the request's head included, is read again by what was added.
-    package var handOver: (@Sendable (any Channel) throws -> Void)?
+    /// Who answers requests that are not upgrades, over HTTP/1.1; nil, or without a seat: `answer` does, and the connection closes.
+    package var guests: PlainGuests?
     /// Answers requests that are not upgrades.
-    package var answer: @Sendable (RequestHead) async -> PlainResponse
+    package var answer: @Sendable (RequestHead, _ peer: SocketAddress?) async -> PlainResponse
 
     package init(
         decide: (@Sendable (ServerHandshake, _ peer: SocketAddress?) async -> Decision)?,
-        answer: @escaping @Sendable (RequestHead) async -> PlainResponse
+        answer: @escaping @Sendable (RequestHead, _ peer: SocketAddress?) async -> PlainResponse
     ) {
         (self.decide, self.answer) = (decide, answer)
     }

@@ -105,12 +105,12 @@ package final class WebSocketChannel: BatchTransport {
     /// Makes a channel read into the buffer of its event loop, if it can: a channel of Network.framework brings its own.
     ///
     /// - Parameter hasRead: Whether it has read before.
-    static func shareReads(of channel: any Channel, _ local: LoopLocal, hasRead: Bool) -> Bool {
+    static func shareReads(of channel: any Channel, _ local: LoopLocal, hasRead: Bool, inSmallPieces: Bool = false) -> Bool {
         // Other channels end the process over an option that they do not know.
         guard MultiThreadedEventLoopGroup.currentEventLoop != nil, let options = channel.syncOptions else { return false }
         do {
             try options.setOption(.maxMessagesPerRead, value: 1)
-            try options.setOption(.recvAllocator, value: SharedReadAllocator(local: local, isPoolFull: hasRead))
+            try options.setOption(.recvAllocator, value: SharedReadAllocator(local: local, isSmall: inSmallPieces, isPoolFull: hasRead))
             // Room for what is to leave in one call, see `WebSocketHandler.flushSize`.
             let high = WebSocketHandler.flushSize + WebSocketHandler.batchSize
             try options.setOption(.writeBufferWaterMark, value: .init(low: high / 2, high: high))
@@ -120,12 +120,13 @@ package final class WebSocketChannel: BatchTransport {
         }
     }
 
-    /// Takes back what ``shareReads(of:_:hasRead:)`` chose, for a channel that others read from now on.
-    static func keepReads(of channel: any Channel) throws {
-        guard MultiThreadedEventLoopGroup.currentEventLoop != nil, let options = channel.syncOptions else { return }
-        try options.setOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator())
-        try options.setOption(.maxMessagesPerRead, value: 4)
-        try options.setOption(.writeBufferWaterMark, value: ChannelOptions.Types.WriteBufferWaterMark(low: 32 * 1024, high: 64 * 1024))
+    /// What NIO reads of a connection before it looks after others, in messages of up to 64 KiB.
+    static let messagesPerRead: UInt = 4
+
+    /// Chooses how often a channel of TLS, which brings its own buffers, reads in one turn; nil leaves it.
+    static func setMessagesPerRead(of channel: any Channel, to count: UInt?) {
+        guard let count, MultiThreadedEventLoopGroup.currentEventLoop != nil else { return }
+        try? channel.syncOptions?.setOption(.maxMessagesPerRead, value: count)
     }
 
     private init(

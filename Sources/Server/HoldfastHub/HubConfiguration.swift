@@ -48,7 +48,7 @@ public struct HubConfiguration: Sendable {
     }
     /// What one address may do, at first with 1000 connections: many may sit behind it.
     ///
-    /// Of IPv6 the first 64 bits count, for whoever has one of those addresses has them all. Plain HTTP may have as many connections again.
+    /// Of IPv6 the first 64 bits count, for whoever has one of those addresses has them all. Those of plain HTTP are counted apart, see ``http``.
     public var perAddress: HubAllowance {
         get { HubAllowance(policy.address) }
         set { newValue.apply(to: &policy.address) }
@@ -72,6 +72,8 @@ public struct HubConfiguration: Sendable {
     ///
     /// Only browsers say an origin; who says none is let through to show a token.
     public var origins: [String] = []
+    /// What plain HTTP may cost.
+    public var http = HubHTTPLimits()
     /// The directory where `POST /api/backup` puts copies of the log; nil: there are no backups by HTTP.
     public var backups: String?
     /// The name of this process among those that make up the hub.
@@ -131,4 +133,22 @@ public struct HubConfiguration: Sendable {
         server.handlers = .eventLoop
         return server
     }
+}
+
+/// What plain HTTP may cost a hub: its page, its status, its API.
+///
+/// Each connection holds at most 16 KiB that were read of it and 64 KiB of an answer, and has one request at a time. `/healthz`, `/readyz` and
+/// `/metrics` are answered beyond these numbers as well.
+public struct HubHTTPLimits: Hashable, Sendable {
+    /// Connections of one address at once; behind a proxy they are not counted by address.
+    public var perAddress: Int64 = 100
+    /// Connections at once in all, though never more than half of what the server takes.
+    public var connections: Int64 = 1000
+    /// How long a request may take to arrive, its body included; then it is refused with 408, and the connection closed.
+    public var request: Duration = .seconds(10)
+    /// How long each 64 KiB of an answer may take to leave; then the connection is closed.
+    public var write: Duration = .seconds(10)
+
+    /// The defaults.
+    public init() {}
 }

@@ -9,7 +9,7 @@ final class ChannelRegistry: Sendable {
         let channel: any Channel
         /// Nil before its handshake, and after its end.
         var socket: WebSocketChannel?
-        /// Another server has it.
+        /// Another server answers its request.
         var isGuest = false
     }
     private struct State {
@@ -44,8 +44,11 @@ final class ChannelRegistry: Sendable {
     init(capacity: Int) { self.capacity = capacity }
 
     var count: Int { state.withLockedValue(\.members.count) }
-    /// How many another server has.
+    /// How many requests another server is answering.
     var guestCount: Int { state.withLockedValue(\.guestCount) }
+
+    /// Whether it takes no more.
+    var isClosing: Bool { state.withLockedValue(\.isClosing) }
 
     /// What becomes of a new channel.
     enum Welcome {
@@ -93,14 +96,27 @@ final class ChannelRegistry: Sendable {
         }
     }
 
-    /// Another server has a connection until it closes; false if it is closing, or this server is.
+    /// Another server answers a request of a connection; false if it is closing, or this server is.
     func host(_ channel: any Channel) -> Bool {
         state.withLockedValue { state in
             guard !state.isClosing, let index = state.members.index(forKey: ObjectIdentifier(channel)) else { return false }
+            if !state.members.values[index].isGuest { state.guestCount += 1 }
             state.members.values[index].isGuest = true
-            state.guestCount += 1
             return true
         }
+    }
+
+    /// The request is answered.
+    func dismiss(_ channel: any Channel) {
+        let drained = state.withLockedValue { state in
+            guard let index = state.members.index(forKey: ObjectIdentifier(channel)), state.members.values[index].isGuest else {
+                return CheckedContinuation<Void, Never>?.none
+            }
+            state.members.values[index].isGuest = false
+            state.guestCount -= 1
+            return state.takeDrained()
+        }
+        drained?.resume()
     }
 
     /// Counts a connection out.

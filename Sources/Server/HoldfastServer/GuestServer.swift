@@ -1,37 +1,54 @@
 package import NIOCore
+package import WebSocketCore
+package import WebSocketNIO
 
 /// Another HTTP server on the port of a ``WebSocketServer``.
 ///
-/// It gets each connection whose first request asks for no WebSocket: whole, from that request's first byte on, with everything that
-/// follows. The connection still counts as one of the server's, and the graceful end of the server waits for it: its pipeline is told by a
-/// `ChannelShouldQuiesceEvent`.
+/// It answers the requests that ask for no WebSocket, one after the other on each connection, which may ask for a WebSocket at last. The
+/// connection counts as one of the server's, and the graceful end of the server waits for a request that is being answered.
 package struct GuestServer: Sendable {
-    /// Adds its handlers to the end of a connection's pipeline, on the event loop, and says what is to run until the connection ends.
+    /// Finds a connection a seat; nil: there is none free.
     ///
-    /// What runs is cancelled when the server's patience ends.
-    package var admit: @Sendable (any Channel) throws -> @Sendable () async -> Void
+    /// The seat is let go of when the connection closes or becomes a WebSocket.
+    package var seat: @Sendable (any Channel) -> (any Sendable & AnyObject)?
+    /// Answers a request; cancelled when the server's patience ends.
+    package var answer: @Sendable (PlainExchange) async -> Void
+    /// Answers a request of a connection that has no seat, or that the server has no room for: without its body, and it is the last.
+    package var turnAway: @Sendable (RequestHead, SocketAddress?) async -> HTTPResponse
+    /// How long requests and answers may take.
+    package var times = PlainGuests.Times()
 
     /// Makes a server.
-    package init(admit: @escaping @Sendable (any Channel) throws -> @Sendable () async -> Void) { self.admit = admit }
+    package init(
+        seat: @escaping @Sendable (any Channel) -> (any Sendable & AnyObject)?, answer: @escaping @Sendable (PlainExchange) async -> Void,
+        turnAway: @escaping @Sendable (RequestHead, SocketAddress?) async -> HTTPResponse
+    ) {
+        (self.seat, self.answer, self.turnAway) = (seat, answer, turnAway)
+    }
 }
 
-/// Runs what serves the connections of a ``GuestServer``.
+/// Runs what serves the requests of a ``GuestServer``.
 struct GuestList: Sendable {
-    private let server: GuestServer
+    let server: GuestServer
     private let channels: ChannelRegistry
     // No longer than there are connections, whose number is bounded.
-    private let visits: AsyncStream<@Sendable () async -> Void>
-    private let arriving: AsyncStream<@Sendable () async -> Void>.Continuation
+    private let visits: AsyncStream<PlainExchange>
+    private let arriving: AsyncStream<PlainExchange>.Continuation
 
     init(_ server: GuestServer, _ channels: ChannelRegistry) {
         (self.server, self.channels) = (server, channels)
         (visits, arriving) = AsyncStream.makeStream()
     }
 
-    /// Lets the server have a connection; on its event loop.
-    func admit(_ channel: any Channel) throws {
-        guard channels.host(channel) else { throw ChannelError.ioOnClosedChannel }
-        arriving.yield(try server.admit(channel))
+    /// What the connections are told of it.
+    var guests: PlainGuests {
+        PlainGuests(
+            seat: server.seat,
+            take: { exchange in
+                guard channels.host(exchange.channel) else { return false }
+                arriving.yield(exchange)
+                return true
+            }, onEnd: { channels.dismiss($0) }, times: server.times)
     }
 
     /// Runs until the server is closing and nobody is left.
@@ -41,7 +58,12 @@ struct GuestList: Sendable {
                 await channels.drained()
                 arriving.finish()
             }
-            for await visit in visits { group.addTask { await visit() } }
+            for await exchange in visits {
+                group.addTask {
+                    await server.answer(exchange)
+                    await exchange.conclude()
+                }
+            }
         }
     }
 }

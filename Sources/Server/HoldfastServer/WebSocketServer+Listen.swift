@@ -11,7 +11,7 @@ extension WebSocketServer {
         _ channels: ChannelRegistry, _ arrivals: [Arrivals], _ guestList: GuestList?, _ meters: ServerMeters?
     ) async throws(WebSocketError) -> Listener {
         let tls = try configuration.tls.map { options throws(WebSocketError) in try options.context(configuration.httpVersion) }
-        let (open, full) = (serverOptions(guestList, meters), overloadedOptions(meters))
+        let (open, full) = (serverOptions(guestList, meters), overloadedOptions(guestList, meters))
         let openStreams = http2Options { stream in
             let welcome = channels.add(stream)
             if welcome == .ignored { meters?.refused(.full) }
@@ -85,10 +85,12 @@ extension WebSocketServer {
     }
 
     private func serverOptions(_ guestList: GuestList?, _ meters: ServerMeters?) -> ServerOptions {
-        let http = http
-        var options = ServerOptions(decide: decide) { await http($0).plain }
+        let (http, guests) = (http, guestList?.server)
+        var options = ServerOptions(decide: decide) { request, peer in
+            if let guests, request.majorVersion == 1 { await guests.turnAway(request, peer).plain } else { await http(request).plain }
+        }
         if let meters { options.onOutcome = { meters.ended($0) } }
-        if let guestList { options.handOver = { try guestList.admit($0) } }
+        options.guests = guestList?.guests
         options.headLimit = configuration.limits.head
         options.isSecure = configuration.tls != nil
         if case .inline(let make) = handler {
@@ -123,12 +125,13 @@ extension WebSocketServer {
     }
 
     /// What a client meets when there are too many, or the server is about to end.
-    private func overloadedOptions(_ meters: ServerMeters?) -> ServerOptions {
+    private func overloadedOptions(_ guestList: GuestList?, _ meters: ServerMeters?) -> ServerOptions {
         let busy = HTTPResponse(status: 503, headers: ["Retry-After": "5"], body: Array("too many connections\n".utf8)).plain
+        let guests = guestList?.server
         var options = ServerOptions { _, _ in
             .answer(busy)
-        } answer: { _ in
-            busy
+        } answer: { request, peer in
+            if let guests, request.majorVersion == 1 { await guests.turnAway(request, peer).plain } else { busy }
         }
         if let meters { options.onOutcome = { _ in meters.refused(.full) } }
         (options.headLimit, options.handshakeTimeout) = (configuration.limits.head, configuration.timeouts.handshake)

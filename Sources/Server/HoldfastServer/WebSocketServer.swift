@@ -31,7 +31,7 @@ public struct WebSocketServer: Service {
     let upgrade: (@Sendable (UpgradeRequest) async -> UpgradeDecision)?
     let http: @Sendable (RequestHead) async -> HTTPResponse
     let handler: Serving
-    /// Takes the connections whose first request asks for no WebSocket, in place of `http`; over HTTP/2 that still answers.
+    /// Answers the requests that ask for no WebSocket, in place of `http`; over HTTP/2 that still answers.
     package var guests: GuestServer?
 
     /// Makes a server; nothing happens until it is run.

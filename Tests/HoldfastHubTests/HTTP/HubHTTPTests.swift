@@ -36,7 +36,7 @@ extension HubTests {
         private static func request(_ line: String, _ fields: [String: String], key: String?, body: String) -> String {
             var fields = fields
             fields["Host"] = fields["Host"] ?? "127.0.0.1"
-            fields["Content-Length"] = "\(body.utf8.count)"
+            fields["Content-Length"] = fields["Content-Length"] ?? "\(body.utf8.count)"
             if let key { fields["Authorization"] = "Bearer \(key)" }
             return line + " HTTP/1.1\r\n" + fields.map { "\($0): \($1)\r\n" }.joined() + "\r\n" + body
         }
@@ -288,27 +288,62 @@ extension HubTests {
             }
         }
 
-        @Test func `an address has so many connections of plain HTTP and no more`() async throws {
-            try await hub { $0.perAddress.connections = 2 }.withRunning { hub in
+        @Test func `an address has so many connections of plain HTTP and no more, but for probes`() async throws {
+            try await hub { $0.http.perAddress = 2 }.withRunning { hub in
                 var peers: [ScriptedPeer] = []
                 for _ in 1...2 {
                     let peer = try await ScriptedPeer.connect(to: hub.server.port)
-                    try await peer.send(Self.request("GET /healthz", [:], key: nil, body: ""))
+                    try await peer.send(Self.request("GET /", [:], key: nil, body: ""))
                     #expect(try await peer.readResponse().status == 200)
                     peers.append(peer)
                 }
-                let third = try await ScriptedPeer.connect(to: hub.server.port)
-                try await third.send(Self.request("GET /healthz", [:], key: nil, body: ""))
-                #expect(await third.readToEnd().isEmpty)
+                let third = try await ask(hub, "GET /")
+                #expect(third.head.status == 503 && third.head.headers["Retry-After"] == "5" && third.head.headers["Connection"] == "close")
+                for path in ["/healthz", "/readyz", "/metrics"] { #expect(try await ask(hub, "GET \(path)").head.status == 200) }
+                #expect(try await ask(hub, "GET /metrics", ["Host": "evil.example"]).head.status == 401)
                 await peers[0].close()
-                while (try? await ask(hub, "GET /healthz")) == nil { await Task.yield() }
+                while try await ask(hub, "GET /").head.status != 200 { await Task.yield() }
+            }
+        }
+
+        @Test func `a WebSocket does not take the seat that its connection had for plain requests`() async throws {
+            try await hub { $0.http.perAddress = 1 }.withRunning { hub in
+                let peer = try await ScriptedPeer.connect(to: hub.server.port)
+                try await peer.send(Self.request("GET /healthz", [:], key: nil, body: ""))
+                let head = try await peer.readResponse()
+                _ = try await peer.read(Int(head.headers["Content-Length"] ?? "") ?? 0)
+                #expect(try await peer.upgrade("/rooms").status == 101)
+                while try await ask(hub, "GET /").head.status != 200 { await Task.yield() }
+            }
+        }
+
+        @Test func `a body that does not come is refused at its deadline`() async throws {
+            try await hub { $0.http.request = .milliseconds(50) }.withRunning { hub in
+                let peer = try await ScriptedPeer.connect(to: hub.server.port)
+                try await peer.send(Self.request("POST /api/rooms/abc/messages", ["Content-Length": "100"], key: Self.key, body: ""))
+                let head = try await peer.readResponse()
+                #expect(head.status == 408 && head.headers["Connection"] == "close")
+                _ = await peer.readToEnd()
+            }
+        }
+
+        @Test func `after an answer whose body was not read the connection closes`() async throws {
+            try await hub().withRunning { hub in
+                let peer = try await ScriptedPeer.connect(to: hub.server.port)
+                try await peer.send(Self.request("POST /api/rooms/abc/messages", ["Content-Length": "1000000000"], key: nil, body: ""))
+                let head = try await peer.readResponse()
+                #expect(head.status == 401 && head.headers["Connection"] == "close")
+                // It says nothing of the rest, and the hub drops no more than some of it.
+                var sent = 0
+                while sent < 1 << 30, (try? await peer.send([UInt8](repeating: 0, count: 1 << 20))) != nil { sent += 1 << 20 }
+                #expect(sent < 64 << 20)
             }
         }
 
         @Test func `behind a proxy nobody is of this machine, and its connections are not of one address`() async throws {
             let hub = hub { configuration in
                 (configuration.isBehindProxy, configuration.takesDevelopmentTokens) = (true, false)
-                configuration.perAddress.connections = 1
+                configuration.http.perAddress = 1
             }
             try await hub.withRunning { hub in
                 let first = try await ScriptedPeer.connect(to: hub.server.port)

@@ -35,6 +35,10 @@ public struct HandshakeFailure: Error, Hashable, Sendable, CustomStringConvertib
         public static let unsupportedVersion = Kind("unsupported WebSocket version", status: 426)
         /// The request asks, over HTTP/2, for a tunnel of another protocol than `websocket`.
         public static let unsupportedProtocol = Kind("unsupported protocol", status: 501)
+        /// The length of a plain request's body is unclear, or its chunks break a rule of RFC 9112 §7.1.
+        public static let invalidBody = Kind("invalid body", status: 400)
+        /// The body of a plain request is coded in a way other than in chunks.
+        public static let unsupportedCoding = Kind("unsupported transfer coding", status: 501)
         /// Our own side named a header that may not be sent.
         public static let invalidHeader = Kind("invalid header", status: 500)
         /// A subprotocol was chosen that was not offered, or our own side offers a name that is not a token.

@@ -6,6 +6,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import RoomCore
+import WebSocketNIO
 
 extension HubPages {
     /// Publishes what a program has to say, without joining.
@@ -19,6 +20,8 @@ extension HubPages {
             body = try await request.collectBody(upTo: Self.mostBytes)
         } catch let error as any HTTPResponseError {
             throw error
+        } catch PlainExchange.Failure.tooSlow {
+            return .refused(.requestTimeout, "the request had not arrived within \(configuration.http.request)")
         } catch {
             return .refused(.badRequest, "the body breaks the rules of HTTP, or does not end")
         }

@@ -10,8 +10,8 @@ import RoomCore
 
 /// All that the hub serves over plain HTTP: its page, its status, its metrics, and the API.
 struct HubPages: Sendable {
-    /// How long a connection may be silent between requests, or within one.
-    private static let idleTimeout = TimeAmount.seconds(60)
+    /// What is answered whatever else goes on: to connections that have no seat as well.
+    private static let probes: Set = ["/healthz", "/readyz", "/metrics"]
     /// Requests for the API that are longer are refused.
     static let mostBytes = 256 * 1024
 
@@ -21,32 +21,45 @@ struct HubPages: Sendable {
     let registry: PrometheusRegistry
     let configuration: HubConfiguration
 
-    /// Serves the connections of the hub's port that ask for no WebSocket.
+    /// Answers the requests of the hub's port that ask for no WebSocket.
     func guests() -> GuestServer {
         let (responder, logger) = (router().buildResponder(), configuration.logger)
-        let http = HTTP1Channel(
-            responder: { request, writer, channel in
-                let context = HubRequestContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
-                let response: Response
-                do {
-                    response = try await responder.respond(to: request, context: context)
-                } catch {
-                    logger.error("a request failed", metadata: ["path": "\(request.uri.path)", "reason": "\(error)"])
-                    response = Response(status: .internalServerError)
-                }
-                try await writer.write(response: response.head, body: response.body)
-            }, configuration: HTTP1Channel.Configuration(idleTimeout: Self.idleTimeout))
-        let limit = GuestLimit(
-            most: configuration.server.maximumConnections / 2,
-            perAddress: configuration.isBehindProxy ? .max : configuration.policy.address.connections)
-        return GuestServer { channel in
-            guard limit.admit(channel) else { throw HubError.stopped }
-            var setUp: Swift.Result<HTTP1Channel.Value, any Error>?
-            // It is done when it returns, for this is the event loop.
-            http.setup(channel: channel, logger: logger).assumeIsolated().whenComplete { setUp = $0 }
-            guard let value = try setUp?.get() else { throw ChannelError.operationUnsupported }
-            return { await http.handle(value: value, logger: logger) }
+        let respond = { @Sendable (request: Request, peer: SocketAddress?) async -> Response in
+            do {
+                return try await responder.respond(
+                    to: request, context: HubRequestContext(source: HubRequestSource(logger: logger, peer: peer)))
+            } catch {
+                logger.error("a request failed", metadata: ["path": "\(request.uri.path)", "reason": "\(error)"])
+                return Response(status: .internalServerError)
+            }
         }
+        let limit = GuestLimit(
+            most: min(Int(clamping: configuration.http.connections), configuration.server.maximumConnections / 2),
+            perAddress: configuration.isBehindProxy ? .max : Int(clamping: max(configuration.http.perAddress, 1)))
+        var server = GuestServer(
+            seat: { limit.seat($0) },
+            answer: { exchange in
+                let response =
+                    if let request = Request(exchange.request, body: RequestBody(asyncSequence: exchange.body)) {
+                        await respond(request, exchange.channel.remoteAddress)
+                    } else { Response.text(.badRequest, "There must be one Host, and a method that is a token.\n") }
+                do {
+                    try await exchange.begin(ResponseHead(response.head), length: response.body.contentLength)
+                    try await response.body.write(ExchangeWriter(exchange: exchange))
+                } catch {
+                    logger.debug("an answer did not arrive", metadata: ["path": "\(exchange.request.path)", "reason": "\(error)"])
+                }
+            },
+            turnAway: { head, peer in
+                guard Self.probes.contains(head.path), let request = Request(head, body: RequestBody(buffer: ByteBuffer())) else {
+                    let reason = "There are too many connections of plain HTTP, all together or from this address.\n"
+                    return HoldfastServer.HTTPResponse(
+                        status: 503, headers: ["Retry-After": "5", "Content-Type": "text/plain"], body: Array(reason.utf8))
+                }
+                return await HoldfastServer.HTTPResponse(respond(request, peer))
+            })
+        (server.times.request, server.times.write) = (configuration.http.request, configuration.http.write)
+        return server
     }
 
     private func router() -> Router<HubRequestContext> {
@@ -73,7 +86,7 @@ struct HubPages: Sendable {
         var headers = HTTPFields()
         for (name, value) in HubPage.headers { if let name = HTTPField.Name(name) { headers[name] = value } }
         headers[.contentType] = file.type
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes)))
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: file.bytes))
     }
 
     private func readiness() async -> Response {
@@ -109,14 +122,22 @@ struct HubPages: Sendable {
 
 /// A request, and where it comes from.
 struct HubRequestContext: RequestContext {
+    typealias Source = HubRequestSource
+
     var coreContext: CoreRequestContextStorage
     /// Whether the client is on this machine; see ``Caller/isLocal`` for what a proxy may say.
     let isLoopback: Bool
 
-    init(source: ApplicationRequestContextSource) {
+    init(source: HubRequestSource) {
         coreContext = CoreRequestContextStorage(source: source)
-        isLoopback = Caller.isLoopback(source.channel.remoteAddress?.ipAddress ?? "")
+        isLoopback = Caller.isLoopback(source.peer?.ipAddress ?? "")
     }
+}
+
+/// What is known of a request before it is looked at.
+struct HubRequestSource: RequestContextSource {
+    let logger: Logger
+    let peer: SocketAddress?
 }
 
 /// Lets those pass who show an API key.

@@ -1,7 +1,9 @@
+package import NIOCore
+
 /// The hub's web page: the chat at `/`, the charts at `/status`, and what both load from below `/page/`.
 package struct HubPage {
     /// A file of the page, or nothing if there is none of this path.
-    package static func file(for path: String) -> (type: String, bytes: [UInt8])? { files[path] }
+    package static func file(for path: String) -> (type: String, bytes: ByteBuffer)? { files[path] }
 
     /// Goes with each file: nothing is loaded from elsewhere or written into the page, and another build is seen at once.
     package static let headers: [(name: String, value: String)] = [
@@ -16,10 +18,11 @@ package struct HubPage {
         ),
     ]
 
-    private static let files: [String: (type: String, bytes: [UInt8])] = {
+    /// Each in one buffer, which all who are sent it share.
+    private static let files: [String: (type: String, bytes: ByteBuffer)] = {
         let (document, style) = ("text/html; charset=utf-8", "text/css; charset=utf-8")
         let script = "text/javascript; charset=utf-8"
-        return [
+        let files: [String: (type: String, bytes: [UInt8])] = [
             "/": (document, PackageResources.chat_html),
             "/status": (document, PackageResources.status_html),
             "/page/page.css": (style, PackageResources.page_css),
@@ -50,5 +53,6 @@ package struct HubPage {
             "/page/status.mjs": (script, PackageResources.status_mjs),
             "/page/chart.mjs": (script, PackageResources.chart_mjs),
         ]
+        return files.mapValues { ($0.type, ByteBuffer(bytes: $0.bytes)) }
     }()
 }

@@ -11,6 +11,7 @@ struct HubLimit: Hashable, Sendable, ExpressibleByArgument {
         ("user.joins", \.perUser.joins), ("user.rooms", \.perUser.rooms), ("address.connections", \.perAddress.connections),
         ("address.messages", \.perAddress.messages), ("address.bytes", \.perAddress.bytes), ("address.joins", \.perAddress.joins),
         ("address.rooms", \.perAddress.rooms),
+        ("address.http", \.http.perAddress), ("hub.http", \.http.connections),
     ]
     static var names: String { paths.map(\.name).joined(separator: ", ") }
     static let values: ClosedRange<Int64> = 1...1_000_000_000

@@ -58,7 +58,10 @@ struct HubOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Change a limit of each connection, user or address, such as user.connections=5; may be repeated. There are \(HubLimit.names).",
-            discussion: "Messages, bytes and joins are by the second. An address has 1000 connections at most unless it is said otherwise.",
+            discussion: """
+                Messages, bytes and joins are by the second. An address has 1000 connections at most unless it is said otherwise, and \
+                beside them 100 of plain HTTP (address.http), of which the hub takes 1000 in all (hub.http).
+                """,
             valueName: "name=number"))
     var limit: [HubLimit] = []
 

@@ -1,0 +1,164 @@
+"""Floods of plain HTTP from one address: requests whose answers nobody reads, and bodies that do not come. Memory has a bound in bytes, probes
+are answered meanwhile, and what was taken is given back.
+
+abuse_flood.py PORT PID [KEY]     against a hub that runs
+"""
+import asyncio
+import socket
+import sys
+import time
+
+import abuse_http
+
+PIPELINED = 400  # connections
+BURST = 100 << 10  # bytes of requests on each: 40 MB in all
+SLOW = 1000  # connections
+# What the hub may hold for one address (`address.http` connections, 100 by default): of each 16 KiB that were read, 64 KiB of an answer,
+# and 32 KiB for what keeps account of them; and as much again for what the allocator and the handshakes beside them need.
+BOUND = 2 * 100 * (16 + 64 + 32) << 10
+LEAST_BODY = 16 << 20  # bytes that the system's own buffers may hold beside the 4 MiB that the hub drops after an answer
+PROBES = ("/healthz", "/readyz", "/metrics")
+
+
+def memory(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def dial(port, buffer=None):
+    peer = socket.socket()
+    if buffer:
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    peer.connect(("127.0.0.1", port))
+    peer.setblocking(False)
+    return peer
+
+
+def push(peer, data):
+    """Sends what the system takes; None if the hub has closed."""
+    try:
+        return peer.send(data)
+    except BlockingIOError:
+        return 0
+    except OSError:
+        return None
+
+
+def is_closed(peer):
+    """Whether the hub has closed; reads what it has said."""
+    try:
+        while data := peer.recv(1 << 16):
+            del data
+        return True
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+async def probes(port):
+    """What the probes are answered, and how long the slowest took in seconds."""
+    began = time.monotonic()
+    statuses = []
+    for path in PROBES:
+        try:
+            async with asyncio.timeout(5):
+                statuses.append((await abuse_http.ask(port, abuse_http.whole(f"GET {path}", key=None, Connection="close")))[0])
+        except (TimeoutError, OSError):
+            statuses.append(None)
+    return statuses, time.monotonic() - began
+
+
+async def unread(port, pid, report, rows):
+    """Pipelined requests from many connections of one address, whose answers are never read."""
+    before = peak = memory(pid)
+    request = abuse_http.whole("GET /page/messages.mjs", key=None)
+    burst = request * (BURST // len(request))
+    peers, sent = [[dial(port, 4096), 0] for _ in range(PIPELINED)], 0
+    try:
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            moved = 0
+            for peer in peers:
+                if peer[1] is not None and peer[1] < len(burst):
+                    count = push(peer[0], burst[peer[1]:])
+                    peer[1] = None if count is None else peer[1] + count
+                    moved += count or 0
+            sent += moved
+            peak = max(peak, memory(pid))
+            await asyncio.sleep(0 if moved else 0.05)
+        answers, seconds = await probes(port)
+        peak = max(peak, memory(pid))
+    finally:
+        for peer in peers:
+            peer[0].close()
+    await asyncio.sleep(2)
+    after = memory(pid)
+    rows.append(("answers that nobody reads", PIPELINED, sent, before, peak, after))
+    report(peak - before < BOUND, "answers that nobody reads cost bounded memory", f"{peak - before} bytes, {BOUND} at most")
+    report(after - before < BOUND // 2, "which is given back", after - before)
+    report(answers == [200] * len(PROBES), "probes are answered meanwhile", (answers, seconds))
+
+
+async def slow(port, pid, report, rows):
+    """Bodies without a key and with one, of which a byte comes now and then."""
+    before = peak = memory(pid)
+    peers = []
+    try:
+        for number in range(SLOW):
+            peer = dial(port)
+            push(peer, abuse_http.head(abuse_http.POST, 100_000, key=abuse_http.KEY if number % 2 else None) + b"{")
+            peers.append(peer)
+            if number % 50 == 0:
+                await asyncio.sleep(0)
+        answers, seconds = await probes(port)
+        began, left = time.monotonic(), peers
+        while left and time.monotonic() - began < 20:
+            for peer in left:
+                push(peer, b" ")
+            await asyncio.sleep(1)
+            left = [peer for peer in left if not is_closed(peer)]
+            peak = max(peak, memory(pid))
+        taken = time.monotonic() - began
+    finally:
+        for peer in peers:
+            peer.close()
+    await asyncio.sleep(1)
+    rows.append(("bodies that do not come", SLOW, None, before, peak, memory(pid)))
+    report(answers == [200] * len(PROBES), "probes are answered beside a thousand slow bodies", (answers, seconds))
+    report(not left, "slow bodies are ended at their deadline", f"{len(left)} are open after {taken:.0f} s")
+    report(peak - before < BOUND, "slow bodies cost bounded memory", f"{peak - before} bytes, {BOUND} at most")
+
+
+async def endless(port, report):
+    """A body that goes on after its request was refused."""
+    peer, sent, count = dial(port), 0, 0
+    push(peer, abuse_http.head(abuse_http.POST, 1 << 40, key=None))
+    end = time.monotonic() + 5
+    while time.monotonic() < end and count is not None and sent < 256 << 20:
+        count = push(peer, b" " * (1 << 20))
+        sent += count or 0
+        await asyncio.sleep(0 if count else 0.01)
+    peer.close()
+    report(count is None and sent < LEAST_BODY + (4 << 20), "a body that was refused is not read on", f"{sent} bytes, closed: {count is None}")
+
+
+def table(rows):
+    print("# | attack | connections | bytes sent | before | peak | after | bound |\n# |---|---|---|---|---|---|---|---|")
+    for name, count, sent, *figures in rows:
+        bytes_sent = "-" if sent is None else f"{sent / 1e6:.1f} MB"
+        print(f"# | {name} | {count} | {bytes_sent} | {' | '.join(f'{figure / 1e6:.1f} MB' for figure in figures)} | +{BOUND / 1e6:.1f} MB |")
+
+
+async def attack(port, pid, report):
+    rows = []
+    await unread(port, pid, report, rows)
+    await slow(port, pid, report, rows)
+    await endless(port, report)
+    table(rows)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 3:
+        abuse_http.KEY = sys.argv[3]
+    asyncio.run(attack(int(sys.argv[1]), int(sys.argv[2]), lambda good, name, why="": print("ok" if good else "not ok", name, why)))

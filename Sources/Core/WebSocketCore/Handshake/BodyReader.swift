@@ -1,0 +1,150 @@
+/// Tells apart what is content in the body of an HTTP/1 request and what only frames it, and where it ends (RFC 9112 §6 and §7).
+///
+/// Strict: whoever could be understood in two ways is refused, for a proxy in front of us may understand it in the other.
+public struct BodyReader: Hashable, Sendable {
+    /// What the next bytes are.
+    public enum Step: Hashable, Sendable {
+        /// So many are content, at least one.
+        case content(Int)
+        /// So many belong to nobody, at least one.
+        case framing(Int)
+        /// More are needed to tell.
+        case more
+        /// The body has ended before them: they belong to another request.
+        case end
+    }
+
+    fileprivate enum State: Hashable, Sendable {
+        /// So many bytes are to come.
+        case plain(UInt64)
+        /// The digits of a chunk's length.
+        case size(UInt64, digits: Int)
+        /// What may follow them; so many bytes of it have been.
+        case extensions(UInt64, Int)
+        /// The line's end.
+        case sizeEnd(UInt64)
+        case chunk(UInt64)
+        case chunkEnd(UInt8)
+        /// Fields after the last chunk: so many bytes, and so many of the line that has begun.
+        case trailers(Int, line: Int)
+        case trailerEnd(Int, isLast: Bool)
+        case ended
+    }
+
+    /// Bytes of an extension of one chunk, and of all fields after the last.
+    fileprivate static let mostFraming = 8 * 1024
+
+    private var state: State
+
+    /// A reader of the body that a head announces.
+    ///
+    /// - Throws: ``HandshakeFailure/Kind/invalidBody`` if its length is no length, or stands there twice;
+    ///   ``HandshakeFailure/Kind/unsupportedCoding`` if it is coded in another way than in chunks.
+    public init(of request: RequestHead) throws(HandshakeFailure) {
+        let (lengths, codings) = (request.headers.values("Content-Length"), request.headers.values("Transfer-Encoding"))
+        guard codings.isEmpty else {
+            guard lengths.isEmpty else {
+                throw HandshakeFailure(.invalidBody, "a body has a Content-Length or a Transfer-Encoding, not both")
+            }
+            guard request.minorVersion >= 1 else { throw HandshakeFailure(.invalidBody, "HTTP/1.0 has no Transfer-Encoding") }
+            guard codings.count == 1, HeaderSyntax.isEqual(codings[0], "chunked") else {
+                throw HandshakeFailure(.unsupportedCoding, "\(quoted(codings.joined(separator: ", "))) instead of chunked")
+            }
+            state = .size(0, digits: 0)
+            return
+        }
+        guard !lengths.isEmpty else {
+            state = .ended
+            return
+        }
+        guard lengths.count == 1, lengths[0].utf8.count <= 18, HeaderSyntax.isDecimal(lengths[0]), let length = UInt64(lengths[0]) else {
+            throw HandshakeFailure(.invalidBody, "the Content-Length \(quoted(lengths.joined(separator: ", "))) is none")
+        }
+        state = length == 0 ? .ended : .plain(length)
+    }
+
+    /// Whether nothing of the body is left.
+    public var isAtEnd: Bool { state == .ended }
+
+    /// What the first of these bytes are; all that is told is used up.
+    ///
+    /// - Throws: ``HandshakeFailure/Kind/invalidBody`` for chunks that break a rule.
+    public mutating func next(_ bytes: UnsafeRawBufferPointer) throws(HandshakeFailure) -> Step {
+        if state == .ended { return .end }
+        let count = bytes.count
+        guard count > 0 else { return .more }
+        switch state {
+        case .plain(let left): return .content(take(count, of: left) { $0 == 0 ? .ended : .plain($0) })
+        case .chunk(let left): return .content(take(count, of: left) { $0 == 0 ? .chunkEnd(UInt8(ascii: "\r")) : .chunk($0) })
+        default: break
+        }
+        var used = 0
+        while used < count {
+            switch state {
+            case .plain, .chunk, .ended: return .framing(used)
+            default:
+                state = try unsafe state.after(bytes[used])
+                used += 1
+            }
+        }
+        return .framing(used)
+    }
+
+    private mutating func take(_ count: Int, of left: UInt64, _ next: (UInt64) -> State) -> Int {
+        let taken = min(UInt64(count), left)
+        state = next(left - taken)
+        return Int(taken)
+    }
+}
+
+extension BodyReader.State {
+    private static let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
+
+    /// What comes after one byte of framing.
+    fileprivate func after(_ byte: UInt8) throws(HandshakeFailure) -> Self {
+        switch self {
+        case .size(let size, let digits):
+            if let digit = Self.digit(byte) {
+                guard digits < 15 else { throw Self.broken("the length of a chunk has more than 15 digits") }
+                return .size(size << 4 | UInt64(digit), digits: digits + 1)
+            }
+            guard digits > 0 else { throw Self.broken("a chunk has no length") }
+            if byte == Self.cr { return .sizeEnd(size) }
+            guard byte == UInt8(ascii: ";") || HeaderSyntax.isBlank(byte) else { throw Self.broken("the length of a chunk is no number") }
+            return .extensions(size, 1)
+        case .extensions(let size, let count):
+            if byte == Self.cr { return .sizeEnd(size) }
+            guard HeaderSyntax.isFieldByte(byte), count < BodyReader.mostFraming else { throw Self.broken("what follows a chunk's length") }
+            return .extensions(size, count + 1)
+        case .sizeEnd(let size):
+            guard byte == Self.lf else { throw Self.broken("a line ends in CR LF") }
+            return size == 0 ? .trailers(0, line: 0) : .chunk(size)
+        case .chunkEnd(let wanted):
+            guard byte == wanted else { throw Self.broken("a chunk is longer than its length") }
+            return wanted == Self.cr ? .chunkEnd(Self.lf) : .size(0, digits: 0)
+        case .trailers(let count, let line):
+            if byte == Self.cr { return .trailerEnd(count, isLast: line == 0) }
+            guard HeaderSyntax.isFieldByte(byte), count < BodyReader.mostFraming else {
+                throw Self.broken("the fields after the last chunk")
+            }
+            return .trailers(count + 1, line: line + 1)
+        case .trailerEnd(let count, let isLast):
+            guard byte == Self.lf else { throw Self.broken("a line ends in CR LF") }
+            return isLast ? .ended : .trailers(count + 2, line: 0)
+        case .plain, .chunk, .ended: return self
+        }
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    private static func broken(_ rule: String) -> HandshakeFailure {
+        HandshakeFailure(.invalidBody, "a body in chunks breaks a rule: \(rule)")
+    }
+}
