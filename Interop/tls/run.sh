@@ -202,6 +202,29 @@ same 'which is not printed' "$(grep -c hush "$work/output" || true)" 0
 fails 'the key of another certificate' 64 'does the key belong to the client certificate' -- "$url" "${ca[@]}" --cert "$files/client.pem" \
     --key "$files/strange.key"
 
+# --- Our own servers, asked by OpenSSL, which would take anything
+# agrees PORT VERSION: whether a server speaks this version, as OpenSSL names it.
+agrees() {
+    timeout 20 openssl s_client -connect "127.0.0.1:$1" "-$2" -cipher DEFAULT@SECLEVEL=0 < /dev/null > "$work/output" 2>&1
+}
+for kind in echo quotes wamp hub; do
+    own=(--quiet --tls-cert "$files/ecdsa-chain.pem" --tls-key "$files/ecdsa.key")
+    if [ $kind = hub ]; then own+=(--dev --data "$work/hub"); fi
+    for minimum in 1.2 1.3; do
+        if [ $minimum = 1.3 ]; then own+=(--tls-min 1.3); fi
+        port=$(free_ports 1)
+        launch "$port" "$HOLDFAST" serve $kind --port "$port" "${own[@]}"
+        await_all
+        for version in tls1 tls1_1 tls1_2 tls1_3; do
+            wanted=0 result=0
+            if [[ $version < tls1_2 || ( $minimum = 1.3 && $version = tls1_2 ) ]]; then wanted=1; fi
+            agrees "$port" $version || result=1
+            if [ $wanted = $result ]; then result=0; else result=1; fi
+            report $result "serve $kind from TLS $minimum on: $version is $([ $wanted = 0 ] && echo spoken || echo refused)"
+        done
+    done
+done
+
 # --- Another TLS
 port=$(free_ports 1)
 start websocketd bash -c "echo listening $port; exec websocketd --address=127.0.0.1 --port=$port --ssl --sslcert='$files/ecdsa-chain.pem' \

@@ -146,6 +146,7 @@ extension ServerTLSOptions {
             let chain = try NIOSSLCertificate.fromPEMFile(certificateChainFile).map { NIOSSLCertificateSource.certificate($0) }
             let key = try NIOSSLPrivateKey(file: privateKeyFile, format: .pem)
             var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
+            configuration.minimumTLSVersion = minimumVersion == .tls13 ? .tlsv13 : .tlsv12
             configuration.applicationProtocols =
                 switch version {
                 case .automatic: ["h2", "http/1.1"]

@@ -90,9 +90,13 @@ public struct ServerTLSOptions: Hashable, Sendable {
     /// The PEM file with the certificate's private key.
     public var privateKeyFile: String
 
+    /// The oldest version spoken; by default TLS 1.2.
+    public var minimumVersion: TLSOptions.Version
+
     /// Makes options.
-    public init(certificateChainFile: String, privateKeyFile: String) {
+    public init(certificateChainFile: String, privateKeyFile: String, minimumVersion: TLSOptions.Version = .tls12) {
         (self.certificateChainFile, self.privateKeyFile) = (certificateChainFile, privateKeyFile)
+        self.minimumVersion = minimumVersion
     }
 }
 

@@ -52,7 +52,7 @@ struct HandshakeOptions: ParsableArguments {
         return name.hasSuffix(".p12") || name.hasSuffix(".pfx")
     }
 
-    private static func version(_ text: String) throws -> TLSOptions.Version {
+    static func version(_ text: String) throws -> TLSOptions.Version {
         switch text {
         case "1.2": .tls12
         case "1.3": .tls13

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Holdfast
 
 extension ByteCount: Decodable {
     /// A number, or a text with a unit.
@@ -21,6 +22,7 @@ struct HubSettings: Decodable {
     var metrics: Int?
     var tlsCert: String?
     var tlsKey: String?
+    var tlsMin: TLSOptions.Version?
     var data: String?
     var dev: Bool?
     var secretFile: String?
@@ -43,6 +45,7 @@ struct HubSettings: Decodable {
         case host, port, unix, metrics, data, dev, jwks, issuer, audience, origin, node, limit
         case tlsCert = "tls-cert"
         case tlsKey = "tls-key"
+        case tlsMin = "tls-min"
         case secretFile = "secret-file"
         case publicKey = "public-key"
         case apiKeyFile = "api-key-file"
@@ -76,6 +79,12 @@ struct HubSettings: Decodable {
         metrics = try values.decodeIfPresent(Int.self, forKey: .metrics)
         tlsCert = try values.decodeIfPresent(String.self, forKey: .tlsCert)
         tlsKey = try values.decodeIfPresent(String.self, forKey: .tlsKey)
+        tlsMin = try values.decodeIfPresent(String.self, forKey: .tlsMin).map { text in
+            guard let version = try? HandshakeOptions.version(text) else {
+                throw DecodingError.dataCorruptedError(forKey: .tlsMin, in: values, debugDescription: "there is 1.2 and 1.3")
+            }
+            return version
+        }
         data = try values.decodeIfPresent(String.self, forKey: .data)
         dev = try values.decodeIfPresent(Bool.self, forKey: .dev)
         secretFile = try values.decodeIfPresent(String.self, forKey: .secretFile)
@@ -103,6 +112,7 @@ struct HubSettings: Decodable {
         options.port = options.port ?? port
         options.metrics = options.metrics ?? metrics
         if options.tlsCert == nil, !options.tlsSelfSigned { (options.tlsCert, options.tlsKey) = (tlsCert, tlsKey) }
+        options.tlsMin = options.tlsMin ?? tlsMin
         try options.validate()
         return options
     }

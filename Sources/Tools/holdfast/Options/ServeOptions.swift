@@ -23,6 +23,11 @@ struct ServeOptions: ParsableArguments {
     @Flag(help: "Speak wss with a certificate for localhost made on the spot (needs the openssl program).")
     var tlsSelfSigned = false
 
+    @Option(
+        help: ArgumentHelp("Speak no older TLS than this: 1.2 or 1.3 (default: 1.2).", valueName: "version"),
+        transform: HandshakeOptions.version)
+    var tlsMin: TLSOptions.Version?
+
     @OptionGroup var http: HTTPVersionOptions
 
     @Option(help: ArgumentHelp("The largest message taken, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
@@ -56,7 +61,8 @@ struct ServeOptions: ParsableArguments {
         var configuration = WebSocketServerConfiguration()
         (configuration.host, configuration.port, configuration.unixSocket) = (host ?? "127.0.0.1", port ?? 9001, unix)
         if let certificateFile = certificate?.certificateFile ?? tlsCert, let keyFile = certificate?.keyFile ?? tlsKey {
-            configuration.tls = ServerTLSOptions(certificateChainFile: certificateFile, privateKeyFile: keyFile)
+            configuration.tls = ServerTLSOptions(
+                certificateChainFile: certificateFile, privateKeyFile: keyFile, minimumVersion: tlsMin ?? .tls12)
         }
         configuration.httpVersion = http.version
         if let maxMessage { configuration.limits.message = maxMessage.bytes }
