@@ -136,6 +136,7 @@ expect "replies larger than --max-message" 64 "--max-message" bench $any --size 
 expect "--port out of range" 64 "not a port" serve echo --port 70000
 expect "--tls-cert without its key" 64 "go together" serve echo --tls-cert "$here/server.py"
 expect "--tls-cert with --tls-self-signed" 64 "exclude each other" serve echo --tls-self-signed --tls-cert x --tls-key y
+expect "--origin that is none" 64 "is no origin" serve echo --origin example.org
 expect "--tls-min that is none" 64 "no version of TLS" serve quotes --tls-min 1.1
 expect "a certificate that is none" 1 "certificate" serve echo --port 0 --tls-cert "$here/server.py" --tls-key "$here/server.py"
 

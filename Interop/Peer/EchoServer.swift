@@ -7,6 +7,8 @@ struct EchoServer {
     var configuration = WebSocketServerConfiguration()
 
     init(certificate: String?, key: String?) {
+        // The page of a test has no origin.
+        configuration.origins = .any
         if let certificate, let key { configuration.tls = ServerTLSOptions(certificateChainFile: certificate, privateKeyFile: key) }
         configuration.limits = .forPeers
         // The smallest messages too, so that the suites see as much compression as can be.

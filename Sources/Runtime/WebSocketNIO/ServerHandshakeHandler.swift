@@ -147,6 +147,10 @@ package final class ServerHandshakeHandler: ChannelInboundHandler, RemovableChan
         if handshake == nil, let guests = options.guests, let seat = seat ?? guests.seat(context.channel) {
             return makeWay(request, try BodyReader(of: request), guests, seat, context)
         }
+        if handshake != nil, let reason = options.origins.refusal(of: request, isSecure: options.isSecure) {
+            options.onOutcome?(.declined)
+            return answer(PlainResponse(forbidding: reason), to: request, context)
+        }
         guard let handshake, options.decide == nil else { return ask(about: request, handshake, context) }
         try accept(handshake, subprotocol: nil, headers: [:], context)
     }

@@ -31,6 +31,11 @@ extension ServerOptions.PlainResponse {
         return head
     }
 
+    /// A page, or a name that the server does not have, is turned away.
+    init(forbidding reason: String) {
+        self.init(head: ResponseHead(status: 403, headers: ["Content-Type": "text/plain; charset=utf-8"]), body: Array("\(reason)\n".utf8))
+    }
+
     init(refusing failure: HandshakeFailure) {
         self.init(head: failure.refusal ?? ResponseHead(status: 400), body: Array("\(failure)\n".utf8))
         head.headers["Content-Type"] = "text/plain; charset=utf-8"

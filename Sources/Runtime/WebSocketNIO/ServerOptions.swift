@@ -40,6 +40,8 @@ package struct ServerOptions: Sendable {
     package var inline: (@Sendable (RequestHead, _ peer: SocketAddress?) -> any InlineHandler)?
     /// Asked about every valid upgrade request; nil: all are accepted, at once.
     package var decide: (@Sendable (ServerHandshake, _ peer: SocketAddress?) async -> Decision)?
+    /// Which pages may ask for a WebSocket.
+    package var origins = OriginPolicy()
     /// Who answers requests that are not upgrades, over HTTP/1.1; nil, or without a seat: `answer` does, and the connection closes.
     package var guests: PlainGuests?
     /// Answers requests that are not upgrades.

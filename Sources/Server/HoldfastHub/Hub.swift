@@ -99,11 +99,9 @@ public struct Hub: Service {
     }
 
     private func server(_ settings: WebSocketServerConfiguration, _ core: HubCore, _ pages: HubPages) -> WebSocketServer {
-        let doorkeeper = Doorkeeper(
-            origins: configuration.origins, isSecure: settings.tls != nil, isLocal: configuration.takesDevelopmentTokens)
         let isBehindProxy = configuration.isBehindProxy
         var server = WebSocketServer(configuration: settings) { request in
-            core.isStopping ? .refuse(status: 503, "the hub stops\n") : doorkeeper.decide(request)
+            core.isStopping ? .refuse(status: 503, "the hub stops\n") : Doorkeeper.decide(request)
         } inline: { request in
             core.visitor(Caller(request, isBehindProxy: isBehindProxy))
         }

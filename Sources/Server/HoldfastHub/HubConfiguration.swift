@@ -68,10 +68,14 @@ public struct HubConfiguration: Sendable {
     public var takesDevelopmentTokens = false
     /// The keys of those who may use the HTTP API, at least 16 bytes each.
     public var apiKeys: [String] = []
-    /// The origins whose pages may connect, such as `https://example.org`, beside the hub's own; `*` is every origin.
+    /// The origins whose pages may connect, such as `https://example.org`, beside the hub's own at an address or `localhost`; `*` is every.
     ///
-    /// Only browsers say an origin; who says none is let through to show a token.
-    public var origins: [String] = []
+    /// A hub that browsers reach by a name has to be told its origin here, for any name can be made to lead to it. Only browsers say an
+    /// origin; who says none is let through to show a token.
+    public var origins: [String] {
+        get { server.origins.allowed }
+        set { server.origins.allowed = newValue }
+    }
     /// What plain HTTP may cost.
     public var http = HubHTTPLimits()
     /// The directory where `POST /api/backup` puts copies of the log; nil: there are no backups by HTTP.
@@ -118,7 +122,7 @@ public struct HubConfiguration: Sendable {
                 throw HubError.configuration("tokens for development are taken on this machine only, not on \(server.host)")
             }
         }
-        if let odd = origins.first(where: { !Doorkeeper.isOrigin($0) }) {
+        if let odd = server.origins.firstInvalid {
             throw HubError.configuration("an origin is like https://example.org, without a path, or *; not \(odd)")
         }
         guard [retention.count, retention.age, retention.bytes].allSatisfy({ $0 ?? 1 > 0 }) else {
@@ -131,6 +135,8 @@ public struct HubConfiguration: Sendable {
         server.httpVersion = .http1
         server.limits.message = Int(limits.frame)
         server.handlers = .eventLoop
+        // Pages of other ports of this machine are not the hub's, and could show its tokens for development.
+        server.origins.isStrict = true
         return server
     }
 }

@@ -72,9 +72,9 @@ public final class WAMPRouter: Service, Sendable {
     /// - Throws: As ``run()`` does, and what `body` throws.
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
         let settings = configuration.serverConfiguration()
-        let (core, doorkeeper) = (core, Doorkeeper(configuration))
+        let core = core
         let server = WebSocketServer(configuration: settings) { request in
-            core.isStopping ? .refuse(status: 503, "the router stops\n") : doorkeeper.decide(request)
+            core.isStopping ? .refuse(status: 503, "the router stops\n") : Doorkeeper.decide(request)
         } inline: { request in
             SocketExit(request, at: core.portHere())
         }

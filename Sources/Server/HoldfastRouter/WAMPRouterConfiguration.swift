@@ -58,8 +58,11 @@ public struct WAMPRouterConfiguration: Sendable {
     public var limits = Limits()
     /// The origins whose pages may connect, such as `https://example.org`, beside those on the router's own host; `*` is every origin.
     ///
-    /// Only browsers say an origin.
-    public var origins: [String] = []
+    /// That host has to be an address, a name of this machine, or that of an origin named here. Only browsers say an origin.
+    public var origins: [String] {
+        get { server.origins.allowed }
+        set { server.origins.allowed = newValue }
+    }
     /// What the router tells of itself; at the level `trace` each message, in words.
     public var logger = Logger(label: "holdfast.router")
 

@@ -11,6 +11,10 @@ extension WebSocketServer {
         _ channels: ChannelRegistry, _ arrivals: [Arrivals], _ guestList: GuestList?, _ meters: ServerMeters?
     ) async throws(WebSocketError) -> Listener {
         let tls = try configuration.tls.map { options throws(WebSocketError) in try options.context(configuration.httpVersion) }
+        if let odd = configuration.origins.firstInvalid {
+            throw WebSocketError(
+                TransportError(.invalidConfiguration, "an origin is like https://example.org, without a path, or *; not \(odd)"))
+        }
         let (open, full) = (serverOptions(guestList, meters), overloadedOptions(guestList, meters))
         let openStreams = http2Options { stream in
             let welcome = channels.add(stream)
@@ -91,6 +95,7 @@ extension WebSocketServer {
         }
         if let meters { options.onOutcome = { meters.ended($0) } }
         options.guests = guestList?.guests
+        options.origins = configuration.origins
         options.headLimit = configuration.limits.head
         options.isSecure = configuration.tls != nil
         if case .inline(let make) = handler {

@@ -18,6 +18,10 @@ public struct WebSocketServerConfiguration: Sendable {
     public var unixSocketPermissions: UInt16?
     /// The certificate and key for `wss`; nil: `ws`.
     public var tls: ServerTLSOptions?
+    /// Which pages may open WebSockets: by default those on the server's own host, called by an address or a name of this machine.
+    ///
+    /// A request that a page of another origin sends is refused with 403; one without an `Origin` comes from no page, and passes.
+    public var origins = OriginPolicy()
     /// Which HTTP clients may speak.
     ///
     /// With `.automatic` both: over TLS they choose by ALPN, otherwise those who begin with HTTP/2's preface get that ("prior knowledge").

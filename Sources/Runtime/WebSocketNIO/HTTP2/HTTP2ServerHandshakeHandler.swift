@@ -83,6 +83,10 @@ final class HTTP2ServerHandshakeHandler: ChannelInboundHandler, RemovableChannel
 
     private func take(_ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
         let handshake = try ServerOptions.handshake(of: request)
+        if handshake != nil, let reason = options.origins.refusal(of: request, isSecure: options.isSecure) {
+            options.onOutcome?(.declined)
+            return answer(ServerOptions.PlainResponse(forbidding: reason), to: request, context)
+        }
         guard let handshake, options.decide == nil else { return ask(about: request, handshake, context) }
         try accept(handshake, subprotocol: nil, headers: [:], context)
     }

@@ -55,10 +55,7 @@ struct Caller: Sendable {
     ///
     /// A page on the web can make a name of its own lead here, and is then of this hub's origin: what is for this machine only asks for more.
     static func isLoopbackName(_ authority: String?) -> Bool {
-        guard let authority else { return true }
-        if authority.hasPrefix("[") { return isLoopback(String(authority.dropFirst().prefix { $0 != "]" })) }
-        let host = authority.prefix { $0 != ":" }.lowercased()
-        return host == "localhost" || host.first == "1" && isLoopback(host)
+        authority.map { OriginPolicy.isLoopback(host: $0) } ?? true
     }
 
     /// Whether a proxy says that the request is not its own.

@@ -17,6 +17,10 @@ struct MetricsPage: Sendable {
     }
 
     static func answer(_ request: RequestHead, _ registry: PrometheusRegistry) -> HTTPResponse {
+        // A page on the web can make a name of its own lead here; its browser says that name.
+        guard request.headers["Host"].map({ OriginPolicy.isLoopback(host: $0) }) ?? true else {
+            return HTTPResponse(status: 403, text: "The metrics are for this machine: ask for 127.0.0.1 or localhost.\n")
+        }
         guard request.path == "/metrics" else { return HTTPResponse(status: 404, text: "The metrics are at /metrics.\n") }
         guard ["GET", "HEAD"].contains(request.method) else {
             return HTTPResponse(status: 405, headers: ["Allow": "GET, HEAD"])

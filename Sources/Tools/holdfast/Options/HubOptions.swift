@@ -32,11 +32,6 @@ struct HubOptions: ParsableArguments {
     @Option(help: ArgumentHelp("What the claim aud of tokens has to hold.", valueName: "name"))
     var audience: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Let pages of this origin connect, such as https://example.org; * is every. May be repeated.", valueName: "origin"))
-    var origin: [String] = []
-
     @Option(help: ArgumentHelp("Let programs use the HTTP API: a file with a key of 16 or more bytes on each line.", valueName: "file"))
     var apiKeyFile: String?
 
@@ -115,7 +110,7 @@ struct HubOptions: ParsableArguments {
         configuration.logger.logLevel = isQuiet ? .error : .notice
         configuration.takesDevelopmentTokens = dev
         configuration.authority = try await authority(configuration.logger)
-        (configuration.origins, configuration.backups) = (origin, backupTo)
+        configuration.backups = backupTo
         if let node { configuration.node = node }
         configuration.retention.count = keepCount
         configuration.retention.age = keepDays.map { $0 * 86_400_000 }

@@ -113,6 +113,7 @@ struct HubSettings: Decodable {
         options.metrics = options.metrics ?? metrics
         if options.tlsCert == nil, !options.tlsSelfSigned { (options.tlsCert, options.tlsKey) = (tlsCert, tlsKey) }
         options.tlsMin = options.tlsMin ?? tlsMin
+        if options.origin.isEmpty { options.origin = origin ?? [] }
         try options.validate()
         return options
     }
@@ -127,7 +128,6 @@ struct HubSettings: Decodable {
         options.jwks = options.jwks ?? jwks
         options.issuer = options.issuer ?? issuer
         options.audience = options.audience ?? audience
-        if options.origin.isEmpty { options.origin = origin ?? [] }
         options.apiKeyFile = options.apiKeyFile ?? apiKeyFile
         options.backupTo = options.backupTo ?? backupTo
         options.keepCount = options.keepCount ?? keepCount

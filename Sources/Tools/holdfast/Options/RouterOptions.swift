@@ -46,11 +46,6 @@ struct RouterOptions: ParsableArguments {
     @Flag(help: "Offer neither the meta API nor its events.")
     var noMeta = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Let pages of this origin connect, such as https://example.org; * is every. May be repeated.", valueName: "origin"))
-    var origin: [String] = []
-
     @Flag(help: "Log each message, in words: kinds, names and numbers, not what they carry.")
     var trace = false
 
@@ -74,7 +69,6 @@ struct RouterOptions: ParsableArguments {
         configuration.server.compression = nil
         // Two long messages in a row are no sign of a slow client.
         configuration.limits.waiting = max(configuration.limits.waiting, 4 * min(server.limits.message, .max / 4))
-        configuration.origins = origin
         configuration.authenticator = try roster()
         configuration.logger = Logger(label: "holdfast.router") { _ in ServerLogHandler(lines: log, logLevel: trace ? .trace : .info) }
         return configuration

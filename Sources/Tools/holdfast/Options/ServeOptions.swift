@@ -28,6 +28,14 @@ struct ServeOptions: ParsableArguments {
         transform: HandshakeOptions.version)
     var tlsMin: TLSOptions.Version?
 
+    @Option(
+        help: ArgumentHelp(
+            "Let pages of this origin connect, such as https://example.org; * is every. May be repeated.",
+            discussion: """
+                Pages on the server's own host may connect in any case, if that is an address, localhost, or the host of an origin given here.
+                """, valueName: "origin"))
+    var origin: [String] = []
+
     @OptionGroup var http: HTTPVersionOptions
 
     @Option(help: ArgumentHelp("The largest message taken, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
@@ -50,6 +58,10 @@ struct ServeOptions: ParsableArguments {
         if let port, !(0...65535 ~= port) { throw ValidationError("--port: \(port) is not a port; use 0 to 65535.") }
         if let metrics, !(0...65535 ~= metrics) { throw ValidationError("--metrics: \(metrics) is not a port; use 0 to 65535.") }
         if (tlsCert == nil) != (tlsKey == nil) { throw ValidationError("--tls-cert and --tls-key go together.") }
+        if let odd = OriginPolicy(allowed: origin).firstInvalid {
+            throw ValidationError(
+                "--origin: \(odd.escapedOnOneLine) is no origin; use one like https://example.org, without a path, null, or *.")
+        }
         if tlsCert != nil, tlsSelfSigned { throw ValidationError("--tls-self-signed and --tls-cert exclude each other.") }
         for file in [tlsCert, tlsKey].compactMap(\.self) where access(file, R_OK) != 0 {
             throw ValidationError("cannot read \(file.escapedOnOneLine): \(String(cString: strerror(errno))).")
@@ -64,6 +76,7 @@ struct ServeOptions: ParsableArguments {
             configuration.tls = ServerTLSOptions(
                 certificateChainFile: certificateFile, privateKeyFile: keyFile, minimumVersion: tlsMin ?? .tls12)
         }
+        configuration.origins.allowed = origin
         configuration.httpVersion = http.version
         if let maxMessage { configuration.limits.message = maxMessage.bytes }
         if noCompression { configuration.compression = nil }
