@@ -21,6 +21,7 @@ import uuid
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+import abuse_descriptors
 import abuse_flood
 import abuse_http
 from abuse_frames import JSON, Protobuf, samples
@@ -390,6 +391,7 @@ async def http(hub):
 
 async def plain_floods(hub):
     await abuse_flood.attack(hub.port, hub.process.pid, report)
+    await abuse_descriptors.attack(HOLDFAST, report)
 
 
 async def slow_reader(hub):

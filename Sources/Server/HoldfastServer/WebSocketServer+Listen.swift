@@ -25,13 +25,17 @@ extension WebSocketServer {
         let places = Dictionary(
             uniqueKeysWithValues: arrivals.map { ($0.id, (arrivals: $0, onOpen: counted(meters, welcome(channels, $0)))) })
         do {
-            let isTCP = configuration.unixSocket == nil
+            let (isTCP, gate) = (configuration.unixSocket == nil, AcceptGate())
             let backlog: Int32 = 1024
             return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: backlog)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .serverChannelInitializer { listener in
+                    listener.eventLoop.makeCompletedFuture { try listener.pipeline.syncOperations.addHandler(gate) }
+                }
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
+                        gate.count(channel)
                         let welcome = channels.add(channel)
                         if welcome == .ignored { meters?.refused(.full) }
                         guard welcome != .ignored, let place = places[ObjectIdentifier(channel.eventLoop)] else {

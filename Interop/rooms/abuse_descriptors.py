@@ -1,0 +1,81 @@
+"""A server at its limit of file descriptors: it waits instead of asking the system again and again, keeps some for others, and goes on.
+
+abuse_descriptors.py HOLDFAST     prints `ok NAME` or `not ok NAME: why`
+"""
+import asyncio
+import os
+import resource
+import socket
+import sys
+import time
+
+import abuse_http
+
+LIMIT = 128  # descriptors of the server
+CROWD = 300  # connections
+BUSY = 0.15  # of a processor, at most, while nothing can be accepted
+
+
+def free_ports(count):
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+def seconds_used(pid):
+    """Processor time of a process."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def dial(port):
+    peer = socket.socket()
+    peer.setblocking(False)
+    peer.connect_ex(("127.0.0.1", port))
+    return peer
+
+
+async def status(port, path):
+    try:
+        async with asyncio.timeout(3):
+            return (await abuse_http.ask(port, abuse_http.whole(f"GET {path}", key=None, Host="127.0.0.1")))[0]
+    except (TimeoutError, OSError) as error:
+        return error
+
+
+async def attack(holdfast, report):
+    port, metrics = free_ports(2)
+    process = await asyncio.create_subprocess_exec(
+        holdfast, "serve", "echo", "--quiet", "--port", str(port), f"--metrics={metrics}", stdout=asyncio.subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, LIMIT)))
+    crowd = []
+    try:
+        await asyncio.wait_for(process.stdout.readline(), 60)
+        crowd = [dial(port) for _ in range(CROWD)]
+        await asyncio.sleep(1)
+        before = seconds_used(process.pid)
+        began = time.monotonic()
+        await asyncio.sleep(3)
+        share = (seconds_used(process.pid) - before) / (time.monotonic() - began)
+        print(f"# at its limit of descriptors the server takes {share:.0%} of a processor")
+        report(share < BUSY, "a server at its limit of descriptors waits", f"{share:.0%} of a processor")
+        answer = await status(metrics, "/metrics")
+        report(answer == 200, "it has some left for others", answer)
+        for peer in crowd:
+            peer.close()
+        answer = await status(port, "/")
+        report(answer == 404, "and goes on when they are free again", answer)
+    finally:
+        for peer in crowd:
+            peer.close()
+        process.terminate()
+        await process.wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(attack(sys.argv[1], lambda good, name, why="": print("ok" if good else "not ok", name, why)))
