@@ -85,6 +85,9 @@ public struct HubConfiguration: Sendable {
     /// What the hub tells of itself.
     public var logger = Logger(label: "holdfast.hub")
 
+    /// Connections of an address, beside those of both kinds that it may have, that have not said which they are.
+    private static let handshakes = 1000
+
     /// All limits and times.
     package var policy = HubPolicy()
     /// How much may wait for one client, and of one client.
@@ -135,6 +138,10 @@ public struct HubConfiguration: Sendable {
         server.httpVersion = .http1
         server.limits.message = Int(limits.frame)
         server.handlers = .eventLoop
+        // Those that say nothing yet count here only: else they could be all there may be.
+        if !isBehindProxy, server.maximumConnectionsPerAddress == nil {
+            server.maximumConnectionsPerAddress = policy.address.connections + Int(clamping: max(http.perAddress, 1)) + Self.handshakes
+        }
         // Pages of other ports of this machine are not the hub's, and could show its tokens for development.
         server.origins.isStrict = true
         return server

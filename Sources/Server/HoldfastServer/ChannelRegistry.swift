@@ -11,9 +11,12 @@ final class ChannelRegistry: Sendable {
         var socket: WebSocketChannel?
         /// Another server answers its request.
         var isGuest = false
+        /// Where it comes from, if that is counted.
+        let address: String?
     }
     private struct State {
         var members: [ObjectIdentifier: Member] = [:]
+        var byAddress: [String: Int] = [:]
         /// Those that are to be told that there are too many.
         var rejected: [ObjectIdentifier: any Channel] = [:]
         var socketCount = 0
@@ -30,7 +33,10 @@ final class ChannelRegistry: Sendable {
 
         mutating func remove(_ id: ObjectIdentifier) {
             set(nil, of: id)
-            if let member = members.removeValue(forKey: id), member.isGuest { guestCount -= 1 }
+            guard let member = members.removeValue(forKey: id) else { return }
+            if member.isGuest { guestCount -= 1 }
+            guard let address = member.address, let count = byAddress[address] else { return }
+            byAddress[address] = count > 1 ? count - 1 : nil
         }
 
         /// Who is to be told that no socket is left and none will come.
@@ -40,8 +46,10 @@ final class ChannelRegistry: Sendable {
     }
     private let state = NIOLockedValueBox(State())
     private let capacity: Int
+    private let perAddress: Int?
 
-    init(capacity: Int) { self.capacity = capacity }
+    /// Takes so many channels, and so many of an address.
+    init(capacity: Int, perAddress: Int? = nil) { (self.capacity, self.perAddress) = (capacity, perAddress) }
 
     var count: Int { state.withLockedValue(\.members.count) }
     /// How many requests another server is answering.
@@ -55,7 +63,7 @@ final class ChannelRegistry: Sendable {
         case open
         /// There are too many: it is told so.
         case rejected
-        /// There are too many even of those: it is closed without a word.
+        /// There are too many even of those, or of its address: it is closed without a word.
         case ignored
     }
     private static let rejectedCapacity = 256
@@ -63,9 +71,12 @@ final class ChannelRegistry: Sendable {
     /// Adds a channel until it closes.
     func add(_ channel: any Channel) -> Welcome {
         let id = ObjectIdentifier(channel)
+        let address = perAddress == nil ? nil : channel.remoteAddress?.network
         let welcome = state.withLockedValue { state -> Welcome in
+            if let perAddress, let address, state.byAddress[address, default: 0] >= perAddress { return .ignored }
             if state.members.count < capacity, !state.isClosing {
-                state.members[id] = Member(channel: channel)
+                state.members[id] = Member(channel: channel, address: address)
+                if let address { state.byAddress[address, default: 0] += 1 }
                 return .open
             }
             guard state.rejected.count < Self.rejectedCapacity else { return .ignored }

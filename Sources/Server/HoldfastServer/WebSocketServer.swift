@@ -83,7 +83,7 @@ public struct WebSocketServer: Service {
     ///
     /// - Throws: What `body` throws; `WebSocketError` if the address is taken or the certificate cannot be read.
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
-        let channels = ChannelRegistry(capacity: configuration.maximumConnections)
+        let channels = ChannelRegistry(capacity: configuration.maximumConnections, perAddress: configuration.maximumConnectionsPerAddress)
         let guestList = guests.map { GuestList($0, channels) }
         let arrivals = MultiThreadedEventLoopGroup.singleton.makeIterator().map { Arrivals(on: $0) }
         let meters = ServerMeters(configuration.metrics ?? MetricsSystem.factory)

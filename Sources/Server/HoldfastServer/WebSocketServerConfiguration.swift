@@ -53,6 +53,11 @@ public struct WebSocketServerConfiguration: Sendable {
     ///
     /// Over HTTP/2 each TCP connection and each request or WebSocket on it counts as one.
     public var maximumConnections = 10_000
+    /// How many of them one address may have, handshakes included; nil: all.
+    ///
+    /// One more is closed without an answer. Of IPv6 the first 64 bits count. Clients of a Unix domain socket have no address; behind a
+    /// proxy all have one.
+    public var maximumConnectionsPerAddress: Int?
     /// How long connections may take to end after a graceful shutdown has begun.
     public var shutdownGrace: Duration = .seconds(10)
     /// What counts and measures; nil: what `MetricsSystem` was bootstrapped with when the server is run.

@@ -1,3 +1,4 @@
+import HoldfastServer
 import NIOConcurrencyHelpers
 import NIOCore
 
@@ -21,7 +22,7 @@ final class GuestLimit: Sendable {
     init(most: Int, perAddress: Int) { (self.most, self.perAddress) = (max(most, 1), perAddress) }
 
     /// A seat for a connection; nil if there are too many.
-    func seat(_ channel: any Channel) -> Seat? { seat(Caller.network(of: channel.remoteAddress?.ipAddress ?? "")) }
+    func seat(_ channel: any Channel) -> Seat? { seat(channel.remoteAddress?.network ?? "") }
 
     /// The same, for an address.
     func seat(_ address: String) -> Seat? {

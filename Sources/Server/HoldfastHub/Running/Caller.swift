@@ -6,7 +6,7 @@ import WebSocketCore
 
 /// Where a client comes from, as its upgrade says.
 struct Caller: Sendable {
-    /// What limits per address count: see ``network(of:)``.
+    /// What limits per address count: see `SocketAddress.network(of:)`.
     let address: String
     /// Whether it is on this machine, and nobody has passed its request on.
     let isLocal: Bool
@@ -15,7 +15,7 @@ struct Caller: Sendable {
 
     init(_ request: UpgradeRequest, isBehindProxy: Bool) {
         let peer = Caller.host(of: request.remoteAddress)
-        address = Caller.network(of: isBehindProxy ? Caller.forwarded(request.headers) ?? peer : peer)
+        address = SocketAddress.network(of: isBehindProxy ? Caller.forwarded(request.headers) ?? peer : peer)
         isLocal = !isBehindProxy && Caller.isLoopback(peer) && !Caller.isForwarded(request.headers)
         token = Caller.bearer(request.headers["Authorization"]) ?? Caller.parameter("token", of: request.query)
     }
@@ -31,17 +31,6 @@ struct Caller: Sendable {
         let host = host.hasPrefix("::ffff:") ? String(host.dropFirst(7)) : host
         guard host != "::1", host != "localhost" else { return true }
         return (try? SocketAddress(ipAddress: host, port: 0)) != nil && host.hasPrefix("127.")
-    }
-
-    /// An IPv4 address as it is, and the first 64 bits of one of IPv6: whoever has one of those has them all.
-    static func network(of host: String) -> String {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        guard inet_pton(AF_INET6, String(host.prefix { $0 != "%" }), &bytes) == 1 else { return host }
-        // IPv4 that came over a socket for both (RFC 4291 §2.5.5.2).
-        if bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10...11] == [0xFF, 0xFF] {
-            return bytes.suffix(4).map { String($0) }.joined(separator: ".")
-        }
-        return bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ".") + "/64"
     }
 
     /// Whom the nearest proxy speaks for: the last address of `X-Forwarded-For`, perhaps with a port; nil if there is none.
