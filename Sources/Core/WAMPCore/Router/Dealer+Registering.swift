@@ -7,8 +7,8 @@ extension Dealer {
     ///
     /// - Returns: How the protocol was broken, or nil.
     mutating func register(
-        _ request: WAMPID, _ options: ValueMap, _ procedure: String, by callee: Participant, at now: Moment,
-        into effects: inout [RouterEffect]
+        _ request: WAMPID, _ options: ValueMap, _ procedure: String, by callee: Participant, room: KeepingRoom = .unbounded,
+        at now: Moment, into effects: inout [RouterEffect]
     ) -> String? {
         do throws(Fault) {
             let wish = try RegisterWish(options)
@@ -18,6 +18,9 @@ extension Dealer {
                 _ = revoke(taken, reason: "taken over", into: &effects)
                 id = nil
             }
+            guard room.holds(KeepingRoom.weight(of: procedure, wish.match)) else {
+                throw .refused(uri: KeepingRoom.refusal.uri, KeepingRoom.refusal.words)
+            }
             if let registration = id.flatMap({ registrations[$0] }) { try join(registration, as: wish, by: callee) }
             let registration = id ?? create(procedure, wish, by: callee.session, at: now)
             registrations[registration]?.add(callee.session, isBounded: wish.offer.capacity != nil)
@@ -25,6 +28,7 @@ extension Dealer {
             // Who comes back may still have calls of the time before.
             if id != nil, offer.capacity != nil { offer.load = load(of: callee.session, through: registration) }
             members[callee.session, default: Member(callee)].offers[registration] = offer
+            hold(KeepingRoom.weight(of: procedure, wish.match), by: callee.session)
             tell(.registered(callee.session, registration: registration))
             effects.append(.send(.registered(request: request, registration: registration), to: callee.connection))
             return nil
@@ -63,12 +67,18 @@ extension Dealer {
 
     /// Removes a callee, and with the last one the registration.
     mutating func detach(_ session: WAMPID, from id: WAMPID) {
+        if let offered = registrations[id] { hold(-KeepingRoom.weight(of: offered.uri, offered.match), by: session) }
         registrations[id]?.remove(session)
         tell(.unregistered(session, registration: id))
         guard let registration = registrations[id], registration.callees.isEmpty else { return }
         registrations[id] = nil
         procedures[registration.uri, registration.match] = nil
         tell(.registrationDeleted(by: session, registration: id))
+    }
+
+    private mutating func hold(_ bytes: Int, by session: WAMPID) {
+        keptBytes += bytes
+        members[session]?.offerBytes += bytes
     }
 
     /// What the meta API says of a registration.

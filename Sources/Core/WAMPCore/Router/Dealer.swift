@@ -18,10 +18,16 @@ struct Dealer: Sendable {
     /// What has happened to registrations and is not told yet.
     var metaEvents: [MetaEvent] = []
 
+    /// How many bytes its registrations take, about.
+    var keptBytes = 0
+
     init(policy: RouterPolicy, seed: UInt64) { (self.policy, chance) = (policy, SplitMix64(seed: seed)) }
 
     /// Whether it holds nothing of any session.
     var isEmpty: Bool { registrations.isEmpty && procedures.isEmpty && members.isEmpty && alarms.next == nil }
+
+    /// How many bytes of those are a session's.
+    func keptBytes(by session: WAMPID) -> Int { members[session]?.offerBytes ?? 0 }
 
     /// When to wake it if nothing else happens first.
     var deadline: Moment? { alarms.next }

@@ -44,6 +44,8 @@ extension Dealer {
         let participant: Participant
         /// By registration.
         var offers: [WAMPID: Offer] = [:]
+        /// What those take, in bytes.
+        var offerBytes = 0
         /// By the caller's request.
         var calls: [WAMPID: Call] = [:]
         /// By the request of INVOCATION.

@@ -6,6 +6,10 @@ struct Realm: Sendable {
     var broker: Broker
     var dealer: Dealer
     var sessions: [WAMPID: RouterConnection] = [:]
+    /// What the testaments of its sessions take.
+    var testamentBytes = 0
+    /// What it kept when that was last noted.
+    var notedBytes = 0
     /// When the dealer is woken.
     var waking: Moment?
     /// When its last session left, counted through all realms.

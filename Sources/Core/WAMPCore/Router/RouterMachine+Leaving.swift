@@ -83,7 +83,7 @@ extension RouterMachine {
         var unheard: [RouterEffect] = []
         for session in sessions.keys.sorted() {
             guard let connection = sessions[session] else { continue }
-            visits[connection]?.session?.testaments = Testaments()
+            flushTestaments(of: connection) { $0 = Testaments() }
             if !policy.quirks.goesWithoutGoodbye {
                 effects.append(.send(.goodbye(details: ValueMap(), reason: reason, .none), to: connection))
                 visits[connection]?.phase = .leaving
@@ -115,8 +115,12 @@ extension RouterMachine {
         realms[place]?.remove(participant.session, turn: leavings)
         realms[place]?.broker.leave(participant.session)
         realms[place]?.dealer.leave(participant.session, into: &effects)
+        realms[place]?.testamentBytes -= session.testaments.bytes
+        noteKept(in: place)
         for testament in session.testaments.detached + session.testaments.destroyed {
-            realms[place]?.broker.publish(testament, by: participant, at: now, into: &effects)
+            let room = room(for: participant, in: place)
+            realms[place]?.broker.publish(testament, by: participant, isTestament: true, room: room, at: now, into: &effects)
+            noteKept(in: place)
         }
         if policy.hasMetaAPI {
             let event = MetaEvent.left(session: participant.session, authID: participant.authID, authRole: participant.authRole)

@@ -26,18 +26,27 @@ extension RouterMachine {
         case .publish(let request, let options, let topic, let arguments):
             breach = count(request, of: connection)
             if breach == nil {
-                breach = realms[place]?.broker.publish(request, options, topic, arguments, by: participant, at: now, into: &effects)
+                // Most are not kept.
+                let isKept = policy.historyLength > 0 || !options.entries.isEmpty
+                let room = isKept ? room(for: participant, in: place) : .unbounded
+                breach = realms[place]?.broker.publish(
+                    request, options, topic, arguments, by: participant, room: room, at: now, into: &effects)
+                if isKept { noteKept(in: place) }
                 // Nobody comes or goes by it, and no call: there is nothing to settle.
                 if breach == nil { return }
             }
         case .subscribe(let request, let options, let topic):
-            breach =
-                count(request, of: connection)
-                ?? realms[place]?.broker.subscribe(request, options, topic, by: participant, at: now, into: &effects)
+            breach = count(request, of: connection)
+            if breach == nil {
+                let room = room(for: participant, in: place)
+                breach = realms[place]?.broker.subscribe(request, options, topic, by: participant, room: room, at: now, into: &effects)
+                noteKept(in: place)
+            }
         case .unsubscribe(let request, let subscription):
             breach = count(request, of: connection)
             if breach == nil {
                 realms[place]?.broker.unsubscribe(request, subscription: subscription, by: participant, into: &effects)
+                noteKept(in: place)
             }
         case .call(let request, let options, let procedure, let arguments):
             breach = call(request, options, procedure, arguments, by: participant, in: place, at: now, into: &effects)
@@ -46,11 +55,16 @@ extension RouterMachine {
         case .register(let request, let options, let procedure):
             breach = count(request, of: connection)
             if breach == nil {
-                breach = realms[place]?.dealer.register(request, options, procedure, by: participant, at: now, into: &effects)
+                let room = room(for: participant, in: place)
+                breach = realms[place]?.dealer.register(request, options, procedure, by: participant, room: room, at: now, into: &effects)
+                noteKept(in: place)
             }
         case .unregister(let request, let registration):
             breach = count(request, of: connection)
-            if breach == nil { realms[place]?.dealer.unregister(request, registration: registration, by: participant, into: &effects) }
+            if breach == nil {
+                realms[place]?.dealer.unregister(request, registration: registration, by: participant, into: &effects)
+                noteKept(in: place)
+            }
         case .yield(let request, let options, let arguments):
             breach = realms[place]?.dealer.yield(request, options, arguments, by: participant, at: now, into: &effects)
         case .error(.invocation, let request, _, let uri, let arguments):

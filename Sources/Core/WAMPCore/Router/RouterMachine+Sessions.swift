@@ -26,22 +26,28 @@ extension RouterMachine {
     /// - Returns: The URI and words of an error, or nil.
     mutating func addTestament(_ testament: Publication, isDetached: Bool, of participant: Participant) -> (uri: String, words: String)? {
         guard let session = visits[participant.connection]?.session, let realm = realms[session.realm] else { return nil }
+        let place = session.realm
         if let objection = realm.broker.objection(to: testament) { return objection }
         guard session.testaments.count < policy.maximumTestaments else { return (WAMPURI.Error.unavailable, "too many testaments") }
-        if isDetached {
-            visits[participant.connection]?.session?.testaments.detached.append(testament)
-        } else {
-            visits[participant.connection]?.session?.testaments.destroyed.append(testament)
-        }
+        guard room(for: participant, in: place).holds(testament.weight) else { return KeepingRoom.refusal }
+        visits[participant.connection]?.session?.testaments.add(testament, isDetached: isDetached)
+        realms[place]?.testamentBytes += testament.weight
+        noteKept(in: place)
         return nil
     }
 
     /// Forgets the testaments of a scope.
     mutating func flushTestaments(isDetached: Bool, of participant: Participant) {
-        if isDetached {
-            visits[participant.connection]?.session?.testaments.detached = []
-        } else {
-            visits[participant.connection]?.session?.testaments.destroyed = []
-        }
+        flushTestaments(of: participant.connection) { $0.removeAll(isDetached: isDetached) }
+    }
+
+    /// Forgets testaments of a session.
+    mutating func flushTestaments(of connection: RouterConnection, _ flush: (inout Testaments) -> Void) {
+        guard var session = visits[connection]?.session else { return }
+        let before = session.testaments.bytes
+        flush(&session.testaments)
+        realms[session.realm]?.testamentBytes += session.testaments.bytes - before
+        visits[connection]?.session = session
+        noteKept(in: session.realm)
     }
 }

@@ -25,6 +25,8 @@ public struct RouterMachine: Machine {
     var realms: [Realm?] = []
     /// Where each realm stands.
     var places: [String: Int] = [:]
+    /// How many bytes all realms keep, about; see ``RouterPolicy/maximumKept``.
+    var kept = 0
     /// How many sessions have left.
     var leavings: UInt64 = 0
     var alarms = Alarms<Alarm>() { didSet { deadline = alarms.next } }
@@ -90,9 +92,7 @@ public struct RouterMachine: Machine {
     mutating func place(of name: String) -> Int? {
         if let place = places[name] { return place }
         guard allows(realm: name) else { return nil }
-        if policy.realms == nil, places.count >= policy.maximumRealms, let place = forsakenRealm, let realm = realms[place] {
-            (realms[place], places[realm.name]) = (nil, nil)
-        }
+        if policy.realms == nil, places.count >= policy.maximumRealms, let place = forsakenRealm { forget(place) }
         let realm = Realm(name: name, policy: policy, chance: &chance)
         let place = realms.firstIndex { $0 == nil } ?? realms.endIndex
         if place == realms.endIndex { realms.append(realm) } else { realms[place] = realm }
@@ -107,7 +107,7 @@ public struct RouterMachine: Machine {
     }
 
     /// The realm that goes if another is wanted: nobody is in it, and it was left first.
-    private var forsakenRealm: Int? {
+    var forsakenRealm: Int? {
         realms.indices.filter { realms[$0]?.sessions.isEmpty ?? false }.min { realms[$0]?.leftAt ?? 0 < realms[$1]?.leftAt ?? 0 }
     }
 
@@ -121,8 +121,7 @@ public struct RouterMachine: Machine {
                 alarms.cancel(.dealer(realm: place))
             }
         }
-        guard realms[place]?.isOver() == true, let name = realms[place]?.name else { return }
-        (realms[place], places[name]) = (nil, nil)
+        if realms[place]?.isOver() == true { forget(place) }
     }
 
     /// Takes a registration from its callees, or a subscription from its subscribers.
@@ -131,6 +130,7 @@ public struct RouterMachine: Machine {
         if realms[place]?.broker.revoke(id, reason: reason, into: &effects) != true {
             _ = realms[place]?.dealer.revoke(id, reason: reason, into: &effects)
         }
+        noteKept(in: place)
         settle(place, at: now, into: &effects)
     }
 }

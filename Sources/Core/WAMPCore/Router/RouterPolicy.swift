@@ -93,9 +93,19 @@ public struct RouterPolicy: Hashable, Sendable {
     /// How many testaments a session may leave.
     public var maximumTestaments: Int
     /// How many retained events a realm may have; events of more topics are delivered, but not kept.
-    ///
-    /// As with histories and testaments this counts them, not their bytes; each is as large as a message may be.
     public var maximumRetained: Int
+    /// How many bytes, about, are kept for a session: its subscriptions, registrations, testaments and retained events.
+    ///
+    /// What would take more is refused, `wamp.error.unavailable`: also a publication that is to be retained. Retained events outlive their
+    /// session; then they count for the realm alone.
+    public var maximumKeptBySession: Int
+    /// How many bytes, about, are kept in a realm: all that sessions have, and histories.
+    ///
+    /// When there is no room, retained events of sessions that have left go, the one left first in front, and older events of the longest
+    /// histories; what still has none is refused.
+    public var maximumKeptInRealm: Int
+    /// How many bytes, about, are kept in all realms; before they are, realms that nobody is in go, the one left first in front.
+    public var maximumKept: Int
     /// How many of the last events of a subscription are kept for `wamp.subscription.get_events`; 0: none.
     ///
     /// One answer holds 512 KiB of them, about, or a single one that is longer; whoever wants more asks again for those that follow.
@@ -113,19 +123,22 @@ public struct RouterPolicy: Hashable, Sendable {
     public var agent: String
 
     /// A policy: any realm, loose URIs of up to 1,024 bytes, the meta API, 10 s to join, 2 s for a goodbye, 5 s for an interrupt,
-    /// 1,024 realms, 4,096 subscriptions, registrations and calls and 64 testaments a session, 65,536 retained events a realm, no history.
+    /// 1,024 realms, 4,096 subscriptions, registrations and calls and 64 testaments a session, 65,536 retained events a realm, no history;
+    /// 4 MiB are kept for a session, 64 MiB in a realm, 256 MiB in all.
     public init(
         realms: Set<String>? = nil, hasStrictURIs: Bool = false, hasMetaAPI: Bool = true, discloses: Bool? = nil,
         joinPatience: Duration = .seconds(10), goodbyePatience: Duration = .seconds(2), interruptPatience: Duration = .seconds(5),
         maximumRealms: Int = 1024, maximumURI: Int = 1024, maximumSubscriptions: Int = 4096, maximumRegistrations: Int = 4096,
         maximumCalls: Int = 4096, maximumTestaments: Int = 64, maximumRetained: Int = 65536, historyLength: Int = 0,
-        maximumHistories: Int = 1024, epoch: Timestamp = Timestamp(seconds: 0), quirks: Quirks = Quirks(), agent: String = "holdfast"
+        maximumHistories: Int = 1024, maximumKeptBySession: Int = 4 << 20, maximumKeptInRealm: Int = 64 << 20,
+        maximumKept: Int = 256 << 20, epoch: Timestamp = Timestamp(seconds: 0), quirks: Quirks = Quirks(), agent: String = "holdfast"
     ) {
         (self.realms, self.hasStrictURIs, self.hasMetaAPI, self.discloses) = (realms, hasStrictURIs, hasMetaAPI, discloses)
         (self.joinPatience, self.goodbyePatience, self.interruptPatience) = (joinPatience, goodbyePatience, interruptPatience)
         (self.maximumRealms, self.maximumURI, self.maximumSubscriptions) = (maximumRealms, maximumURI, maximumSubscriptions)
         (self.maximumRegistrations, self.maximumCalls, self.maximumTestaments) = (maximumRegistrations, maximumCalls, maximumTestaments)
         (self.maximumRetained, self.historyLength, self.maximumHistories) = (maximumRetained, historyLength, maximumHistories)
+        (self.maximumKeptBySession, self.maximumKeptInRealm, self.maximumKept) = (maximumKeptBySession, maximumKeptInRealm, maximumKept)
         (self.epoch, self.quirks, self.agent) = (epoch, quirks, agent)
     }
 

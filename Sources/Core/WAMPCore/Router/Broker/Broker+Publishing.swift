@@ -6,8 +6,8 @@ extension Broker {
     ///
     /// - Returns: How the protocol was broken, or nil.
     mutating func publish(
-        _ request: WAMPID, _ options: ValueMap, _ topic: String, _ arguments: WAMPArguments, by publisher: Participant, at now: Moment,
-        into effects: inout [RouterEffect]
+        _ request: WAMPID, _ options: ValueMap, _ topic: String, _ arguments: WAMPArguments, by publisher: Participant,
+        room: KeepingRoom, at now: Moment, into effects: inout [RouterEffect]
     ) -> String? {
         let publication: Publication
         do throws(OptionError) {
@@ -18,7 +18,11 @@ extension Broker {
             if publication.isAcknowledged { refuse(.publish, request, uri, words, to: publisher, into: &effects) }
             return nil
         }
-        publish(publication, for: publication.isAcknowledged ? request : nil, by: publisher, at: now, into: &effects)
+        let isKept = publish(
+            publication, for: publication.isAcknowledged ? request : nil, by: publisher, room: room, at: now, into: &effects)
+        if !isKept, publication.isAcknowledged {
+            refuse(.publish, request, KeepingRoom.refusal.uri, KeepingRoom.refusal.words, to: publisher, into: &effects)
+        }
         return nil
     }
 
@@ -36,25 +40,34 @@ extension Broker {
 
     /// Tells all subscribers, and answers the request if there is one.
     ///
-    /// - Parameter publisher: nil: the router itself.
+    /// - Parameters:
+    ///   - publisher: nil: the router itself.
+    ///   - isTestament: The publisher has left.
+    ///   - room: How much more may be kept.
+    /// - Returns: Whether it was published; not if it was to be retained, and would take too much. A testament always is.
+    @discardableResult
     mutating func publish(
-        _ publication: Publication, for request: WAMPID? = nil, by publisher: Participant?, at now: Moment,
-        into effects: inout [RouterEffect]
-    ) {
+        _ publication: Publication, for request: WAMPID? = nil, by publisher: Participant?, isTestament: Bool = false,
+        room: KeepingRoom = .unbounded, at now: Moment, into effects: inout [RouterEffect]
+    ) -> Bool {
         let id = drawID()
-        if let request, let publisher { effects.append(.send(.published(request: request, publication: id), to: publisher.connection)) }
         let details = publisher.map { disclosure(of: $0, in: publication) } ?? ValueMap()
+        // What histories may take as well.
+        let most = room.all == .max ? .max : keptBytes + room.all
         if publication.isRetained {
-            let event = RetainedEvent(publication, id: id, by: publisher, details: details)
-            retained.keep(event, bound: policy.maximumRetained)
+            let owner = isTestament ? nil : publisher?.session
+            let event = RetainedEvent(publication, id: id, by: publisher, owner: owner, details: details)
+            if retained.keep(event, bound: policy.maximumRetained, room: room) == .tooMuch, !isTestament { return false }
         }
+        if let request, let publisher { effects.append(.send(.published(request: request, publication: id), to: publisher.connection)) }
         if index.hasPatterns {
             for subscription in index.matches(of: publication.topic) {
-                deliver(publication, id, to: subscription, by: publisher, details, at: now, into: &effects)
+                deliver(publication, id, to: subscription, by: publisher, details, keeping: most, at: now, into: &effects)
             }
         } else if let subscription = index.exactly(publication.topic) {
-            deliver(publication, id, to: subscription, by: publisher, details, at: now, into: &effects)
+            deliver(publication, id, to: subscription, by: publisher, details, keeping: most, at: now, into: &effects)
         }
+        return true
     }
 
     /// Publishes an event of the meta API.
@@ -64,8 +77,8 @@ extension Broker {
     }
 
     private mutating func deliver(
-        _ publication: Publication, _ id: WAMPID, to subscription: WAMPID, by publisher: Participant?, _ details: ValueMap, at now: Moment,
-        into effects: inout [RouterEffect]
+        _ publication: Publication, _ id: WAMPID, to subscription: WAMPID, by publisher: Participant?, _ details: ValueMap,
+        keeping most: Int, at now: Moment, into effects: inout [RouterEffect]
     ) {
         guard let found = subscriptions[subscription] else { return }
         let details = found.details(details, of: publication.topic)
@@ -80,8 +93,24 @@ extension Broker {
         guard policy.historyLength > 0, publisher != nil, publication.audience?.namesSessions != true else { return }
         let event = HistoricEvent(
             at: now, publication: id, topic: publication.topic, details: details, arguments: publication.arguments,
-            audience: publication.audience, concealedFrom: publication.excludesMe ? publisher?.session : nil)
-        subscriptions[subscription]?.keep(event, length: policy.historyLength)
+            audience: publication.audience, concealedFrom: publication.excludesMe ? publisher?.session : nil,
+            weight: publication.weight)
+        keep(event, in: subscription, most: most)
+    }
+
+    /// Keeps an event in a subscription's history, where there is room for it or that can be made.
+    private mutating func keep(_ event: HistoricEvent, in subscription: WAMPID, most: Int) {
+        while keptBytes + event.weight > most {
+            // The first of those may be the one that the event is for.
+            if let first = lingering.first, first != subscription {
+                dropFirstLingering(by: nil)
+            } else {
+                let longest = subscriptions.values.max { ($0.historyBytes, $1.id) < ($1.historyBytes, $0.id) }
+                guard let longest, longest.historyBytes > 0 else { return }
+                historyBytes -= subscriptions[longest.id]?.forgetHalf() ?? 0
+            }
+        }
+        historyBytes += subscriptions[subscription]?.keep(event, length: policy.historyLength) ?? 0
     }
 
     /// Who publishes, as far as it may be told.

@@ -11,7 +11,12 @@ struct Broker: Sendable {
     var index = PatternIndex<WAMPID>()
     /// The subscriptions of each session.
     var held: [WAMPID: Set<WAMPID>] = [:]
+    /// What those take, in bytes.
+    private var heldBytes: [WAMPID: Int] = [:]
+    private var allHeldBytes = 0
     var retained = RetainedEvents()
+    /// What all histories take, in bytes.
+    var historyBytes = 0
     /// Subscriptions without subscribers, kept for their history: the one left first in front.
     var lingering: [WAMPID] = []
     /// What the meta API has to tell.
@@ -25,13 +30,19 @@ struct Broker: Sendable {
         subscriptions.isEmpty && index.isEmpty && held.isEmpty && retained.isEmpty && lingering.isEmpty && metaEvents.isEmpty
     }
 
+    /// How many bytes it keeps, about.
+    var keptBytes: Int { retained.bytes + historyBytes + allHeldBytes }
+
+    /// The same for a session that is present.
+    func keptBytes(by session: WAMPID) -> Int { retained.bytes(of: session) + heldBytes[session, default: 0] }
+
     mutating func drawID() -> WAMPID { chance.nextWAMPID() }
 
     /// SUBSCRIBE.
     ///
     /// - Returns: How the protocol was broken, or nil.
     mutating func subscribe(
-        _ request: WAMPID, _ options: ValueMap, _ uri: String, by subscriber: Participant, at now: Moment,
+        _ request: WAMPID, _ options: ValueMap, _ uri: String, by subscriber: Participant, room: KeepingRoom, at now: Moment,
         into effects: inout [RouterEffect]
     ) -> String? {
         let (name, wantsRetained): (String?, Bool)
@@ -52,12 +63,17 @@ struct Broker: Sendable {
             refuse(.subscribe, request, WAMPURI.Error.unavailable, "too many subscriptions", to: subscriber, into: &effects)
             return nil
         }
+        guard !isNew || room.holds(KeepingRoom.weight(of: uri, match)) else {
+            refuse(.subscribe, request, KeepingRoom.refusal.uri, KeepingRoom.refusal.words, to: subscriber, into: &effects)
+            return nil
+        }
         let id = present ?? make(uri, match, by: subscriber, at: now)
         effects.append(.send(.subscribed(request: request, subscription: id), to: subscriber.connection))
         if isNew {
-            if subscriptions[id]?.isEmpty == true { lingering.removeAll { $0 == id } }
+            if subscriptions[id]?.isEmpty == true { lingersNoLonger(id) }
             subscriptions[id]?.add(subscriber)
             held[subscriber.session, default: []].insert(id)
+            hold(KeepingRoom.weight(of: uri, match), by: subscriber.session)
             tell(.subscribed(subscriber.session, subscription: id), of: id)
         }
         if wantsRetained { replay(id, to: subscriber, into: &effects) }
@@ -82,6 +98,7 @@ struct Broker: Sendable {
     mutating func leave(_ session: WAMPID) {
         // In order, for a set has none of its own.
         for id in held.removeValue(forKey: session)?.sorted() ?? [] { remove(session, from: id) }
+        retained.leave(session)
     }
 
     /// Takes a subscription away from all that have it.
@@ -95,13 +112,14 @@ struct Broker: Sendable {
             held[subscriber.session]?.remove(id)
             if held[subscriber.session]?.isEmpty == true { held[subscriber.session] = nil }
             subscriptions[id]?.remove(subscriber.session)
+            hold(-KeepingRoom.weight(of: subscription.uri, subscription.match), by: subscriber.session)
             tell(.unsubscribed(subscriber.session, subscription: id), of: id)
             // Who did not announce that it understands this must not be told.
             guard subscriber.hearsSubscriptionRevocation, !policy.quirks.concealsRevocation else { continue }
             let details: ValueMap = ["subscription": Value(id), "reason": .text(reason)]
             effects.append(.send(.unsubscribed(request: 0, details: details), to: subscriber.connection))
         }
-        lingering.removeAll { $0 == id }
+        lingersNoLonger(id)
         delete(id, by: subscription.subscribers.last?.session)
         return true
     }
@@ -127,19 +145,41 @@ struct Broker: Sendable {
 
     private mutating func remove(_ session: WAMPID, from id: WAMPID) {
         subscriptions[id]?.remove(session)
+        if let found = subscriptions[id] { hold(-KeepingRoom.weight(of: found.uri, found.match), by: session) }
         tell(.unsubscribed(session, subscription: id), of: id)
         guard let subscription = subscriptions[id], subscription.isEmpty else { return }
         guard policy.historyLength > 0, policy.maximumHistories > 0, !subscription.isMeta else { return delete(id, by: session) }
         lingering.append(id)
-        if lingering.count > policy.maximumHistories { delete(lingering.removeFirst(), by: session) }
+        historyBytes += KeepingRoom.weight(of: subscription.uri, subscription.match)
+        if lingering.count > policy.maximumHistories { dropFirstLingering(by: session) }
+    }
+
+    /// The subscription goes that was left first, with its history.
+    mutating func dropFirstLingering(by session: WAMPID?) {
+        guard let id = lingering.first else { return }
+        lingersNoLonger(id)
+        delete(id, by: session)
+    }
+
+    private mutating func lingersNoLonger(_ id: WAMPID) {
+        guard let place = lingering.firstIndex(of: id), let subscription = subscriptions[id] else { return }
+        lingering.remove(at: place)
+        historyBytes -= KeepingRoom.weight(of: subscription.uri, subscription.match)
     }
 
     private mutating func delete(_ id: WAMPID, by session: WAMPID?) {
         guard let subscription = subscriptions[id] else { return }
+        historyBytes -= subscription.historyBytes
         // Nobody ends one that is kept for its history alone: of that nothing is told.
         if let session { tell(.subscriptionDeleted(by: session, subscription: id), of: id) }
         index[subscription.uri, subscription.match] = nil
         subscriptions[id] = nil
+    }
+
+    private mutating func hold(_ bytes: Int, by session: WAMPID) {
+        allHeldBytes += bytes
+        let sum = heldBytes[session, default: 0] + bytes
+        heldBytes[session] = sum > 0 ? sum : nil
     }
 
     private mutating func tell(_ event: MetaEvent, of id: WAMPID) {

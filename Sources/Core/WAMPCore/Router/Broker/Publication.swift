@@ -35,9 +35,28 @@ struct Testaments: Hashable, Sendable {
     /// When a testament is published.
     ///
     /// Here sessions cannot be resumed, so these go first, at the same end.
-    var detached: [Publication] = []
+    private(set) var detached: [Publication] = []
     /// These follow.
-    var destroyed: [Publication] = []
+    private(set) var destroyed: [Publication] = []
+    private var detachedBytes = 0
+    private var destroyedBytes = 0
 
     var count: Int { detached.count + destroyed.count }
+
+    /// How many bytes they take, about.
+    var bytes: Int { detachedBytes + destroyedBytes }
+
+    mutating func add(_ testament: Publication, isDetached: Bool) {
+        if isDetached {
+            detached.append(testament)
+            detachedBytes += testament.weight
+        } else {
+            destroyed.append(testament)
+            destroyedBytes += testament.weight
+        }
+    }
+
+    mutating func removeAll(isDetached: Bool) {
+        if isDetached { (detached, detachedBytes) = ([], 0) } else { (destroyed, destroyedBytes) = ([], 0) }
+    }
 }

@@ -15,6 +15,8 @@ struct Subscription: Sendable {
     private(set) var subscribers: [Participant] = []
     private var places: [WAMPID: Int] = [:]
     private var kept: [HistoricEvent] = []
+    /// What those take, in bytes.
+    private(set) var historyBytes = 0
 
     /// A subscription of nobody.
     init(id: WAMPID, uri: String, match: WAMPMatch, created: Moment) {
@@ -78,6 +80,8 @@ struct HistoricEvent: Hashable, Sendable {
     let audience: Audience?
     /// The session that published it, if it does not hear of its own events.
     let concealedFrom: WAMPID?
+    /// How many bytes it takes, about.
+    let weight: Int
 }
 
 extension Subscription {
@@ -87,9 +91,25 @@ extension Subscription {
     var hasHistory: Bool { !kept.isEmpty }
 
     /// Keeps an event as one of the last so many.
-    mutating func keep(_ event: HistoricEvent, length: Int) {
+    ///
+    /// - Returns: How many bytes more the history takes.
+    mutating func keep(_ event: HistoricEvent, length: Int) -> Int {
         kept.append(event)
+        historyBytes += event.weight
         // Now and then, so that it costs little for each.
-        if kept.count / 2 >= length { kept.removeFirst(kept.count - length) }
+        guard kept.count / 2 >= length else { return event.weight }
+        return event.weight - forget(kept.count - length)
+    }
+
+    /// Forgets the older half of the history.
+    ///
+    /// - Returns: How many bytes fewer it takes.
+    mutating func forgetHalf() -> Int { forget((kept.count + 1) / 2) }
+
+    private mutating func forget(_ count: Int) -> Int {
+        let bytes = kept.prefix(count).reduce(0) { $0 + $1.weight }
+        kept.removeFirst(count)
+        historyBytes -= bytes
+        return bytes
     }
 }

@@ -1,0 +1,157 @@
+import CodecCore
+import MachineCore
+import Testing
+
+@testable import WAMPCore
+
+/// How many bytes a router keeps, and for whom.
+@Suite struct RouterKeepingTests {
+    private static let content = Value.text(String(repeating: "x", count: 3900))
+
+    /// A router that keeps about five events of 4,000 bytes for a session, nine in a realm, and twenty in all.
+    private func stage(_ change: (inout RouterPolicy) -> Void = { _ in }) -> RouterStage {
+        var policy = RouterPolicy(hasMetaAPI: false, maximumKeptBySession: 22_000, maximumKeptInRealm: 40_000, maximumKept: 88_000)
+        change(&policy)
+        return RouterStage(policy)
+    }
+
+    /// Whether a publication that is to be retained was.
+    private func retains(_ client: RouterConnection, _ topic: String, _ stage: inout RouterStage) -> Bool {
+        stage.publish(client, topic, ["retain": true, "acknowledge": true], Self.content)
+        switch stage.heard(client).last {
+        case .published: return true
+        case .error(.publish, _, _, WAMPURI.Error.unavailable, _): return false
+        default:
+            Issue.record("no answer")
+            return false
+        }
+    }
+
+    /// How many retained events under a prefix a new session gets.
+    private func replayed(_ prefix: String, _ stage: inout RouterStage, realm: String = "realm1") throws -> [String] {
+        let reader = stage.join(realm)
+        let _ = try stage.subscribe(reader, prefix, ["match": "prefix", "get_retained": true])
+        defer { stage.give(.closed(reader)) }
+        return try stage.events(reader).compactMap { $0.details["topic"]?.string }
+    }
+
+    @Test func `a session has only so many bytes retained, and hears of it; its place in a topic it may use again`() throws {
+        var stage = stage()
+        let (ann, bob) = (stage.join(), stage.join())
+        let _ = try stage.subscribe(bob, "a.", ["match": "prefix"])
+        #expect((0..<6).map { retains(ann, "a.t\($0)", &stage) } == [true, true, true, true, true, false])
+        #expect(retains(ann, "a.t0", &stage))
+        // What is refused reaches nobody; who asked for no answer gets none.
+        #expect(try stage.events(bob).count == 6)
+        stage.publish(ann, "a.t9", ["retain": true], Self.content)
+        #expect(try stage.heard(ann).isEmpty && stage.events(bob).isEmpty)
+        // What is not to be retained is published all the same.
+        stage.publish(ann, "a.t9", [:], Self.content)
+        #expect(try stage.events(bob).count == 1)
+        #expect(retains(bob, "b", &stage))
+    }
+
+    @Test func `retained events outlive their session, and go for those of others when there is no room, the first left first`() throws {
+        var stage = stage()
+        let first = stage.join()
+        for number in 0..<5 { #expect(retains(first, "a.t\(number)", &stage)) }
+        stage.give(.closed(first))
+        #expect(try replayed("a.", &stage).count == 5)
+        let second = stage.join()
+        for number in 0..<5 { #expect(retains(second, "b.t\(number)", &stage)) }
+        #expect(try replayed("", &stage) == ["a.t1", "a.t2", "a.t3", "a.t4", "b.t0", "b.t1", "b.t2", "b.t3", "b.t4"])
+        let third = stage.join()
+        for number in 0..<4 { #expect(retains(third, "c.t\(number)", &stage)) }
+        #expect(try replayed("a.", &stage).isEmpty)
+        // Those of who is present stay.
+        #expect(!retains(third, "c.t4", &stage))
+        #expect(try replayed("b.", &stage).count == 5)
+        #expect(stage.router.kept <= 40_000)
+    }
+
+    @Test func `a topic that another publishes to takes the place of its first publisher`() throws {
+        var stage = stage()
+        let (ann, bob) = (stage.join(), stage.join())
+        for number in 0..<5 { #expect(retains(ann, "a.t\(number)", &stage)) }
+        #expect(retains(bob, "a.t0", &stage) && retains(ann, "a.t5", &stage) && !retains(ann, "a.t6", &stage))
+        stage.give(.closed(ann))
+        stage.give(.closed(bob))
+        #expect(try replayed("a.", &stage) == ["a.t1", "a.t2", "a.t3", "a.t4", "a.t0", "a.t5"])
+    }
+
+    @Test func `all realms keep only so much: those that nobody is in go first`() throws {
+        var stage = stage()
+        for realm in ["r1", "r2", "r3"] {
+            for _ in 0..<2 {
+                let guest = stage.join(realm)
+                for number in 0..<5 { let _ = retains(guest, "a.\(guest.number).t\(number)", &stage) }
+                stage.give(.closed(guest))
+            }
+            #expect(stage.router.kept <= 88_000)
+        }
+        #expect(stage.router.places["r1"] == nil && stage.router.places["r3"] != nil)
+        #expect(try !replayed("a.", &stage, realm: "r3").isEmpty)
+    }
+
+    @Test func `subscriptions, registrations and testaments count, and no more when they are gone`() throws {
+        var stage = stage { $0.hasMetaAPI = true }
+        let client = stage.join()
+        let long = String(repeating: "a.", count: 20)
+        func refused(_ message: WAMPMessage) -> Bool {
+            stage.send(message, from: client)
+            return stage.heard(client).last?.reason == WAMPURI.Error.unavailable
+        }
+        var subscriptions: [WAMPID] = []
+        for number in 0..<2 { subscriptions.append(try stage.subscribe(client, long + "s\(number)", ["match": "wildcard"])) }
+        let register = { (name: String, stage: inout RouterStage) in
+            WAMPMessage.register(request: stage.next(client), options: ["match": "wildcard"], procedure: long + name)
+        }
+        #expect(!refused(register("p0", &stage)) && refused(register("p1", &stage)))
+        #expect(refused(.subscribe(request: stage.next(client), options: ["match": "wildcard"], topic: long + "s9")))
+        func testament(_ stage: inout RouterStage) -> WAMPMessage {
+            let arguments = WAMPArguments(["a.t", .array([Self.content]), [:]])
+            return .call(request: stage.next(client), options: [:], procedure: "wamp.session.add_testament", arguments)
+        }
+        #expect(!refused(testament(&stage)) && refused(testament(&stage)))
+        stage.send(
+            .call(request: stage.next(client), options: [:], procedure: "wamp.session.flush_testaments", .none), from: client)
+        for id in subscriptions { stage.unsubscribe(client, id) }
+        #expect((0..<3).map { _ in refused(testament(&stage)) } == [false, false, false])
+        stage.give(.closed(client))
+        #expect(stage.router.kept == 0)
+    }
+
+    @Test func `a testament is published though it cannot be retained`() throws {
+        var stage = stage {
+            $0.hasMetaAPI = true
+            $0.maximumKeptInRealm = 10_000
+        }
+        let (ann, bob) = (stage.join(), stage.join())
+        let _ = try stage.subscribe(bob, "a.t")
+        let arguments = WAMPArguments(
+            ["a.t", .array([Self.content]), [:]], keywords: ["publish_options": ["retain": true]])
+        stage.send(.call(request: stage.next(ann), options: [:], procedure: "wamp.session.add_testament", arguments), from: ann)
+        #expect(retains(bob, "b.t", &stage))
+        stage.give(.closed(ann))
+        #expect(try stage.events(bob).count == 1)
+    }
+
+    @Test func `histories take no more than the realm may keep: the longest forgets first`() throws {
+        var stage = stage { $0.historyLength = 1000 }
+        let (ann, bob) = (stage.join(), stage.join())
+        let _ = try stage.subscribe(bob, "a")
+        let _ = try stage.subscribe(bob, "b")
+        stage.publish(ann, "b", [:], Self.content)
+        for _ in 0..<50 { stage.publish(ann, "a", [:], Self.content) }
+        #expect(stage.router.kept <= 40_000 && stage.router.kept > 22_000)
+        let lengths = try #require(stage.router.realms[0]).broker.subscriptions.values.map { $0.history(1000).count }.sorted()
+        #expect(lengths[0] == 1 && lengths[1] > 3 && lengths[1] < 10)
+        // Those that nobody has any more go before.
+        stage.give(.closed(bob))
+        let eve = stage.join()
+        let _ = try stage.subscribe(eve, "c")
+        for _ in 0..<10 { stage.publish(ann, "c", [:], Self.content) }
+        #expect(stage.router.kept <= 40_000)
+        stage.give(.closed(ann))
+    }
+}
