@@ -13,7 +13,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
+.PHONY: help demo build pins sbom test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -27,13 +27,23 @@ demo: ## Two people in a room: their link is cut, the hub killed with -9 (builds
 
 test: unit tool network conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points survive-share abuse chaos-share $(BESIDE) ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
 
-lint: build ## Format, purity of Core, documentation, dependencies, snippets, API of iOS 17 and macOS 14
-	@$(NEED) python3
+lint: build ## Format, purity of Core, documentation, dependencies and their pins, snippets, API of iOS 17 and macOS 14
+	@$(NEED) python3 binutils
 	@scripts/lint/all.sh
 
 build: ## Everything in debug, tests and snippets included
 	@$(NEED)
 	@$(TALLY) stage build swift build --build-tests
+
+pins: ## Have SwiftPM take the versions in scripts/pins.json: then what is built is what was tested
+	@$(NEED) python3
+	@scripts/pins.py resolve
+
+sbom: build ## What the tool and its hub consist of, with versions and licences, as CycloneDX: into reports/holdfast.cdx.json
+	@$(NEED) python3 binutils
+	@mkdir -p reports
+	@scripts/sbom.py > reports/holdfast.cdx.json
+	@echo "reports/holdfast.cdx.json: $$(grep -c '"bom-ref"' reports/holdfast.cdx.json) components"
 
 unit: build ## Unit tests, with the fuzz corpus replayed
 	@$(TALLY) suite unit swift test --skip-build --disable-xctest --no-parallel

@@ -68,6 +68,16 @@ install_apt() {
         -o DPkg::Lock::Timeout=300 "${missing[@]}" > /dev/null
 }
 
+# pip_install PYTHON FILE…: installs what a list of pinned packages names; a file of another hash than the list has is refused.
+pip_install() {
+    local python=$1
+    shift
+    "$python" -m pip install -q --disable-pip-version-check --require-hashes "${@:2}" -r "$1"
+}
+
+# pinned FILE: the packages of such a list, with their versions, on one line.
+pinned() { sed -nE 's/^([A-Za-z0-9][^ ;]*==[^ ;]+).*/\1/p' "$1" | tr '\n' ' '; }
+
 # need_python: a virtual environment in .venv with the pinned packages of scripts/requirements.txt.
 need_python() {
     has_python || with_lock python install_python
@@ -80,9 +90,9 @@ has_python() {
 install_python() {
     if has_python; then return; fi
     python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
-    say "python: a virtual environment in .venv with $(tr '\n' ' ' < "$ROOT/scripts/requirements.txt")"
+    say "python: a virtual environment in .venv with $(pinned "$ROOT/scripts/requirements.txt")"
     python3 -m venv --clear "$ROOT/.venv"
-    patiently "$PYTHON" -m pip install -q --disable-pip-version-check -r "$ROOT/scripts/requirements.txt"
+    patiently pip_install "$PYTHON" "$ROOT/scripts/requirements.txt"
     cp "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed"
 }
 
@@ -95,8 +105,8 @@ has_charts() { cmp -s "$ROOT/Benchmarks/harness/requirements.txt" "$ROOT/.venv/c
 
 install_charts() {
     if has_charts; then return; fi
-    say "python: $(tr '\n' ' ' < "$ROOT/Benchmarks/harness/requirements.txt")in .venv"
-    "$PYTHON" -m pip install -q --disable-pip-version-check -r "$ROOT/Benchmarks/harness/requirements.txt" || return
+    say "python: $(pinned "$ROOT/Benchmarks/harness/requirements.txt")in .venv"
+    pip_install "$PYTHON" "$ROOT/Benchmarks/harness/requirements.txt" || return
     cp "$ROOT/Benchmarks/harness/requirements.txt" "$ROOT/.venv/charts.installed"
 }
 
@@ -132,7 +142,7 @@ install_crossbar() {
     python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
     say "crossbar: a virtual environment in .cache/crossbar"
     python3 -m venv --clear "$CROSSBAR_VENV"
-    patiently "$CROSSBAR_VENV/bin/python" -m pip install -q --disable-pip-version-check --no-deps -r "$ROOT/Interop/wamp/requirements.txt"
+    patiently pip_install "$CROSSBAR_VENV/bin/python" "$ROOT/Interop/wamp/requirements.txt" --no-deps
     cp "$ROOT/Interop/wamp/requirements.txt" "$CROSSBAR_VENV/requirements.installed"
 }
 

@@ -13,9 +13,9 @@ python=$ROOT/.cache/bench-codecs
 
 if ! cmp -s "$here/codecs/requirements.txt" "$python/requirements.installed"; then
     python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
-    say "bench: installing $(tr '\n' ' ' < "$here/codecs/requirements.txt")"
+    say "bench: installing $(pinned "$here/codecs/requirements.txt")"
     python3 -m venv --clear "$python"
-    "$python/bin/python" -m pip install -q --disable-pip-version-check -r "$here/codecs/requirements.txt"
+    pip_install "$python/bin/python" "$here/codecs/requirements.txt"
     cp "$here/codecs/requirements.txt" "$python/requirements.installed"
 fi
 program=${HOLDFAST_CODEC_BENCH:-}

@@ -83,9 +83,9 @@ build_node() {
 build_python() {
     cmp -s "$here/python/requirements.txt" "$target/python/requirements.installed" && return
     python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
-    say "bench: installing $(tr '\n' ' ' < "$here/python/requirements.txt")"
+    say "bench: installing $(pinned "$here/python/requirements.txt")"
     python3 -m venv --clear "$target/python"
-    "$target/python/bin/python" -m pip install -q --disable-pip-version-check -r "$here/python/requirements.txt"
+    pip_install "$target/python/bin/python" "$here/python/requirements.txt"
     cp "$here/python/requirements.txt" "$target/python/requirements.installed"
 }
 

@@ -9,6 +9,13 @@ check format scripts/lint/format.sh
 check purity scripts/lint/purity.py
 check purity-gate scripts/lint/purity.py --self-test
 check dependencies bash -o pipefail -c 'swift package dump-package | scripts/lint/dependencies.py'
+check pins scripts/pins.py check
+check pins-gate scripts/pins.py --self-test
+# It reads what Linux links.
+if [ "$(uname -s)" = Linux ]; then
+    check sbom scripts/sbom.py --check
+    check sbom-gate scripts/sbom.py --self-test
+fi
 check markdown scripts/lint/markdown.py
 check snippets scripts/lint/snippets.sh
 check docs scripts/lint/docs.sh
