@@ -78,6 +78,9 @@ def changes():
         shutil.rmtree(log)
         shutil.copytree(old, log)
 
+    def written_over(log, old):
+        shutil.copytree(old, log, dirs_exist_ok=True)
+
     def moved(log, _):
         os.rename(log, log + ".moved")
         os.rename(log + ".moved", log)
@@ -100,6 +103,7 @@ def changes():
     yield "older: file and journal", "renewed", lambda log, old: [older(log, old, file) for file in (FILE, JOURNAL, INDEX)]
     yield "directory copied away and back", "renewed", copied_back
     yield "directory restored from an older copy", "renewed", restored
+    yield "directory written over with an older copy", "renewed", written_over
     yield "directory moved away and back", "kept", moved
 
 

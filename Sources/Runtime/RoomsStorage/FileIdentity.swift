@@ -15,12 +15,22 @@ package struct FileIdentity: Hashable, Sendable, LosslessStringConvertible {
     package let number: UInt64
     /// When it was made, in nanoseconds since 1970 UTC; 0: the system does not tell.
     package let born: Int64
+    /// When it was changed last, be it written over with what it held; in nanoseconds since 1970 UTC, or 0 if that is no part of it.
+    package let changed: Int64
 
     /// The file at a path; nil if there is none.
-    package init?(path: String) {
+    ///
+    /// - Parameter isUnchanging: Whether nobody writes it, so that ``changed`` is a part of it.
+    package init?(path: String, isUnchanging: Bool = false) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         number = UInt64(status.st_ino)
+        #if canImport(Darwin)
+            let change = status.st_ctimespec
+        #else
+            let change = status.st_ctim
+        #endif
+        changed = isUnchanging ? Self.nanoseconds(Int64(change.tv_sec), Int64(change.tv_nsec)) : 0
         #if canImport(Darwin)
             born = Self.nanoseconds(Int64(status.st_birthtimespec.tv_sec), Int64(status.st_birthtimespec.tv_nsec))
         #elseif canImport(Musl)
@@ -33,15 +43,15 @@ package struct FileIdentity: Hashable, Sendable, LosslessStringConvertible {
     /// What ``description`` has written.
     package init?(_ description: String) {
         let parts = description.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let number = UInt64(parts[0]), let born = Int64(parts[1]) else { return nil }
-        (self.number, self.born) = (number, born)
+        guard parts.count == 3, let number = UInt64(parts[0]), let born = Int64(parts[1]), let changed = Int64(parts[2]) else { return nil }
+        (self.number, self.born, self.changed) = (number, born, changed)
     }
 
-    package var description: String { "\(number)/\(born)" }
+    package var description: String { "\(number)/\(born)/\(changed)" }
 
     /// Whether both are one file, as far as is known of them.
     package func isSame(as other: FileIdentity) -> Bool {
-        number == other.number && (born == other.born || born == 0 || other.born == 0)
+        number == other.number && (born == other.born || born == 0 || other.born == 0) && changed == other.changed
     }
 
     private static func nanoseconds(_ seconds: Int64, _ rest: Int64) -> Int64 { seconds &* 1_000_000_000 &+ rest }

@@ -213,6 +213,22 @@ struct LogRewindTests {
         #expect(last.opening.renewals.isEmpty)
     }
 
+    @Test func `a directory into which an older copy was written, file over file, gives new epochs`() async throws {
+        let log = try await bench.open()
+        let epoch = try #require(await log.head()?.epoch)
+        _ = await log.carryOut([LogSample.append(1...5)])
+        await log.close()
+        let older = bench.contents()
+        let again = try await bench.open()
+        _ = await again.carryOut([LogSample.append(6...10)])
+        await again.close()
+        try bench.putBack(older)
+        try bench.put(Data(), "lock")
+        let restored = try await bench.open()
+        #expect(await restored.head()?.head == 5)
+        #expect(await restored.head()?.epoch != epoch && restored.opening.renewals == [.moved])
+    }
+
     @Test func `a directory that was moved keeps its epochs`() async throws {
         let log = try await bench.open()
         let epoch = await log.head()?.epoch

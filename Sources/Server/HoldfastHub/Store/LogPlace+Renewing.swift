@@ -19,7 +19,7 @@ extension LogPlace {
             """)
         // Where the log that was copied stood is no matter here.
         if try connection.number("SELECT 1 FROM sqlite_schema WHERE name = 'meta'") != nil {
-            try connection.run("DELETE FROM meta WHERE name IN ('file', 'high')")
+            try connection.run("DELETE FROM meta WHERE name IN ('file', 'high', 'lock')")
         }
         hook?(.hubRenews)
         try connection.run("COMMIT")
@@ -37,13 +37,14 @@ extension LogPlace {
         let mark = try disk { () throws(Disk.Failure) in try NumberFile.read(high) }
         var reasons = reasons
         var commits: Int64
-        let known: (file: FileIdentity?, high: FileIdentity?)
+        let known: Known
         do throws(SQLiteFailure) {
             guard let number = try connection.number("SELECT value FROM meta WHERE name = 'commits'"), number >= 0 else {
                 throw .damaged("the number of transactions is missing")
             }
             commits = number
-            known = (try identity("file", connection), try identity("high", connection))
+            known = Known(
+                file: try identity("file", connection), high: try identity("high", connection), lock: try identity("lock", connection))
         } catch { throw error.roomLogError(path: directory) }
         // Nobody has had it before: a new one, one of an older version, or a backup.
         let isFirst = known.file == nil && known.high == nil
@@ -71,14 +72,22 @@ extension LogPlace {
         return (file, last, reasons)
     }
 
+    /// Which files of the disk a log was in.
+    private struct Known {
+        var file: FileIdentity?
+        var high: FileIdentity?
+        /// Nobody writes the lock: if it has changed, somebody has put back the whole directory, file over file.
+        var lock: FileIdentity?
+    }
+
     /// What says that the log is not where it was, or that nobody can tell.
-    private func strangeness(_ mark: NumberFile.Content, _ known: (file: FileIdentity?, high: FileIdentity?)) -> [LogRenewal] {
+    private func strangeness(_ mark: NumberFile.Content, _ known: Known) -> [LogRenewal] {
         var reasons: [LogRenewal] = []
         func isSame(_ known: FileIdentity?, _ path: String) -> Bool {
-            guard let known, let present = FileIdentity(path: path) else { return false }
+            guard let known, let present = FileIdentity(path: path, isUnchanging: path == lock) else { return false }
             return known.isSame(as: present)
         }
-        if !isSame(known.file, file) { reasons.append(.moved) }
+        if !isSame(known.file, file) || !isSame(known.lock, lock) { reasons.append(.moved) }
         switch mark {
         case .missing: reasons.append(.noMark)
         case .damaged: reasons.append(.damagedMark)
@@ -99,8 +108,8 @@ extension LogPlace {
                 "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value")
             noting.bind(1, "commits").bind(2, commits)
             try noting.run()
-            for (name, path) in [("file", file), ("high", high)] {
-                guard let identity = FileIdentity(path: path) else {
+            for (name, path) in [("file", file), ("high", high), ("lock", lock)] {
+                guard let identity = FileIdentity(path: path, isUnchanging: path == lock) else {
                     throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "\(path) is gone")
                 }
                 noting.bind(1, name).bind(2, identity.description)

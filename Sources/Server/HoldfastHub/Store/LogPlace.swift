@@ -37,7 +37,8 @@ struct LogPlace: Sendable {
 /// The tables of a log.
 ///
 /// An entry's key is its room and its number in one: `room << 40 | seq`, so that a room lies in one piece, in order, and no other index
-/// says where. Entries since version 3 are sealed: SQLite has no checksums, and what a disk has changed is not handed out. `sender` is the row of the device, so that its numbers can be looked up by a small index; it is never used twice.
+/// says where. `sender` is the row of the device, so that its numbers can be looked up by a small index; it is never used twice. Entries since
+/// version 3 are sealed, for SQLite has no checksums: what a disk has changed is not handed out.
 enum LogSchema {
     static let tables = """
         PRAGMA auto_vacuum = INCREMENTAL;
@@ -64,8 +65,10 @@ enum LogSchema {
     /// By the device first: a device is asked for in its room, and whose it is in any.
     private static let devicesIndex = "CREATE UNIQUE INDEX IF NOT EXISTS devices_by_device ON devices (device, room)"
 
-    /// What is known of the log as a whole: `commits`, the number of its last transaction; `file` and `high`, which files of the disk it
-    /// and its high mark were when a hub had it last (``FileIdentity``).
+    /// What is known of the log as a whole.
+    ///
+    /// `commits` is the number of its last transaction; `file`, `high` and `lock` say which files of the disk it, its high mark and its lock
+    /// were when a hub had it last (``FileIdentity``).
     private static let meta = """
         CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
         INSERT OR IGNORE INTO meta (name, value) VALUES ('commits', 0)

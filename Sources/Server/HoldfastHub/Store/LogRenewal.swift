@@ -6,7 +6,7 @@ package enum LogRenewal: Hashable, Sendable, CustomStringConvertible {
     case backup
     /// The last transaction that is there, and the last that was committed.
     case rewound(to: Int64, from: Int64)
-    /// The file or its high mark is another file than the one that the last hub had.
+    /// The file, its high mark or its lock is another file than the one that the last hub had, or the lock was written over.
     case moved
     /// There is no high mark.
     case noMark
@@ -24,9 +24,9 @@ package enum LogRenewal: Hashable, Sendable, CustomStringConvertible {
         case .backup: "the log is a backup"
         case .rewound(let last, let high):
             """
-            the log ends with its transaction \(last), and \(high) were committed: its journal is damaged or gone, or the file is an older one
+            the log ends with its transaction \(last), and \(high) were committed: its journal is damaged or gone, or it is an older one
             """
-        case .moved: "the log stands in other files than the last hub had: its directory was copied or restored"
+        case .moved: "the log stands in other files than the last hub had, or they were written over: its directory was copied or restored"
         case .noMark: "the file high is gone, which says how far the log had come"
         case .damagedMark: "the file high is damaged, which says how far the log had come"
         case .unfinished: "an earlier start began to draw new epochs, and ended before it was done"
