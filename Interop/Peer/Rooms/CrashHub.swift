@@ -180,7 +180,8 @@ struct CrashHub {
                 }
             }
             if turn % 3 == 0 {
-                for case .trimmed(let room, let base) in await log.tend(now: Self.now).replies { try journal.add("base", room, base) }
+                let care = await log.tend(now: Self.now, ran: 0)
+                for case .trimmed(let room, let base) in care.replies { try journal.add("base", room, base) }
             }
             if turn % 4 == 0 { try await copy(log, ends, journal) }
         }

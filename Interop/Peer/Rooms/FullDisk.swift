@@ -22,7 +22,7 @@ struct FullDisk {
         try demand(acked > 0, "nothing was acked before the disk was full")
         // What was acked can be read, the room can be opened again, and goes on where it was.
         try await check(log, acked: acked, epoch: head.epoch)
-        _ = await log.tend(now: Self.now)
+        _ = await log.tend(now: Self.now, ran: 0)
         try demand(try await fill(log, from: acked) >= acked, "the log went back")
         acked = Int64(try await count(log))
         do {

@@ -79,6 +79,7 @@ public struct Hub: Service {
             }
             group.addTask { await tend(log, core) }
             core.start()
+            if log.opening.time > 0 { core.submit([.log(.time(log.opening.time))]) }
             let result: Swift.Result<Result, any Error>
             do {
                 result = .success(
@@ -111,13 +112,20 @@ public struct Hub: Service {
 
     /// Does what retention asks for, in small steps.
     private func tend(_ log: SQLiteRoomLog, _ core: HubCore) async {
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
+        // Time that the machine sleeps is none in which the hub runs.
+        let (clock, logger) = (SuspendingClock(), configuration.logger)
+        let start = clock.now
+        var doubts = false
+        repeat {
             var care = LogCare(hasMore: true)
             while care.hasMore, !Task.isCancelled {
-                care = await log.tend(now: HubCalendar.now)
-                if !care.replies.isEmpty { core.submit(care.replies.map { .log($0) }) }
+                care = await log.tend(now: HubCalendar.now, ran: (clock.now - start).wholeNanoseconds / 1_000_000)
+                core.submit(care.replies.map { .log($0) } + (care.time > 0 ? [.log(.time(care.time))] : []))
             }
-        }
+            if let doubt = care.doubt, !doubts { logger.error("the clock is not believed", metadata: ["reason": "\(doubt)"]) }
+            if care.doubt == nil, doubts { logger.notice("the clock is believed again") }
+            doubts = care.doubt != nil
+        } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 }
 

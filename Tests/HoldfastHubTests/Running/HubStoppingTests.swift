@@ -23,7 +23,7 @@ extension HubTests {
                 return await log.carryOut(orders)
             }
 
-            func tend(now: Int64) async -> LogCare { await log.tend(now: now) }
+            func tend(now: Int64, ran: Int64) async -> LogCare { await log.tend(now: now, ran: ran) }
             var health: LogHealth { get async { await log.health } }
             var figures: LogFigures { get async { await log.figures } }
 

@@ -102,6 +102,9 @@ extension SQLiteRoomLog {
         return entries
     }
 
+    /// Tends a log whose hub has run as long as the calendar has gone on.
+    func tend(now: Int64) async -> LogCare { await tend(now: now, ran: now - LogSample.now) }
+
     /// Tends until there is nothing more to do at once.
     func tendAll(now: Int64) async -> [LogReply] {
         var replies: [LogReply] = []

@@ -15,7 +15,7 @@ struct LogRetentionTests {
         _ = await log.carryOut([.open(room), LogSample.append(1...25)])
         #expect(await log.tendAll(now: LogSample.now) == [.trimmed(room, base: 16)])
         #expect(await log.stored() == LogSample.entries(16...25))
-        #expect(await log.head() == LogHead(epoch: log.head()?.epoch ?? 0, head: 25, base: 16, reads: []))
+        #expect(await log.head() == LogHead(epoch: log.head()?.epoch ?? 0, head: 25, base: 16, reads: [], last: LogSample.now))
         #expect(
             await log.carryOut([.fetchBefore(1, room, seq: 18, limit: 9, bytes: .max)]) == [
                 .fetched(1, LogSample.entries(16...17), base: 16)
@@ -111,5 +111,91 @@ struct LogRetentionTests {
         #expect(await log.figures.forgotten == 1)
         #expect(await log.carryOut([.recall(room, name)]) == [.recalled(room, name, nil)])
         #expect(await log.carryOut([.recall(room, client)]) != [.recalled(room, client, nil)])
+    }
+
+    // MARK: Clocks
+
+    @Test func `a hub that is started with a clock that is far ahead forgets nothing`() async throws {
+        let retention = RoomRetention(age: 30 * day)
+        for ahead in [20, 100, 4000] as [Int64] {
+            let bench = LogBench()
+            let log = try await bench.open(retention)
+            _ = await log.carryOut([.open(room), LogSample.append(1...3)])
+            _ = await log.tendAll(now: LogSample.now)
+            await log.close()
+            // However often it is started.
+            for _ in 1...3 {
+                let again = try await bench.open(retention)
+                let start = LogSample.now + ahead * day
+                for second: Int64 in 0...120 { _ = await again.tend(now: start + second * 1000, ran: second * 1000) }
+                #expect(await again.figures.forgotten == 0)
+                #expect(await again.figures.doubt == (ahead > 30 ? .ahead(ahead * day) : nil))
+                #expect(await again.stored().count == 3)
+                await again.close()
+            }
+        }
+    }
+
+    @Test func `a clock that jumps ahead while the hub runs makes nothing too old`() async throws {
+        let log = try await bench.open(RoomRetention(age: 2 * day))
+        _ = await log.carryOut([.open(room), LogSample.append(1...3)])
+        _ = await log.tend(now: LogSample.now, ran: 0)
+        _ = await log.tend(now: LogSample.now + 29 * day, ran: 61_000)
+        _ = await log.tend(now: LogSample.now + 200 * day, ran: 122_000)
+        #expect(await log.figures.forgotten + log.figures.trimmed == 0)
+        guard case .ahead = await log.figures.doubt else {
+            Issue.record("it is believed")
+            return
+        }
+        // What has to go because there is too much goes all the same.
+        await log.close()
+        let again = try await bench.open(RoomRetention(count: 1))
+        #expect(await again.tend(now: LogSample.now + 300 * day, ran: 0).replies.isEmpty)
+        #expect(await again.figures.trimmed == 2)
+    }
+
+    @Test func `a clock that is behind is told, and the log's time stands still until it is right`() async throws {
+        let log = try await bench.open()
+        _ = await log.carryOut([.open(room), LogSample.append(1...1)])
+        _ = await log.tend(now: LogSample.now, ran: 0)
+        await log.close()
+        let again = try await bench.open()
+        #expect(again.opening.time == LogSample.now)
+        let care = await again.tend(now: LogSample.now - 5 * day, ran: 0)
+        #expect(care.doubt == .behind(5 * day) && care.time == LogSample.now)
+        let right = await again.tend(now: LogSample.now + 2000, ran: 1000)
+        #expect(right.doubt == nil && right.time == LogSample.now + 1000)
+    }
+
+    @Test func `the log's time is on disk after ten minutes, and when the log is closed`() async throws {
+        let log = try await bench.open()
+        _ = await log.tend(now: LogSample.now, ran: 0)
+        _ = await log.tend(now: LogSample.now + 660_000, ran: 660_000)
+        try await bench.kill(log)
+        let again = try await bench.open()
+        #expect(again.opening.time == LogSample.now + 660_000)
+        _ = await again.tend(now: LogSample.now + 700_000, ran: 0)
+        await again.close()
+        #expect(try await bench.open().opening.time == LogSample.now + 700_000)
+    }
+
+    @Test func `a log of a version that knew no time goes on from its last publication`() async throws {
+        let log = try await bench.open()
+        _ = await log.carryOut([.open(room), .append(room, batch: 1, [.entry(LogSample.entry(1, at: LogSample.now - 3 * day))])])
+        await log.close()
+        try LogBench.edit(bench.file, "DELETE FROM meta WHERE name IN ('time', 'expected')")
+        let again = try await bench.open()
+        #expect(again.opening.time == LogSample.now - 3 * day)
+        let care = await again.tend(now: LogSample.now, ran: 0)
+        #expect(care.doubt == nil && care.time == LogSample.now - 3 * day + 3_600_000)
+    }
+
+    @Test func `a room that is opened says when its last entry was stored`() async throws {
+        let log = try await bench.open()
+        #expect(await log.head()?.last == 0)
+        _ = await log.carryOut([.append(room, batch: 1, [1, 2].map { .entry(LogSample.entry($0, at: LogSample.now + $0)) })])
+        #expect(await log.head()?.last == LogSample.now + 2)
+        await log.close()
+        #expect(try await bench.open().head()?.last == LogSample.now + 2)
     }
 }

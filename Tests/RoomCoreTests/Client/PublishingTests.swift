@@ -262,6 +262,20 @@ import Testing
         #expect(bench.look() == [.send(publication(1, 1)), .send(publication(2, 2))])
     }
 
+    @Test func `a publication that is too new for the hub's clock is kept, and is as old as the hub says once that is known`() {
+        var bench = ClientBench.live()
+        bench.submit(1)
+        bench.write()
+        _ = bench.look()
+        // The hub's clock was a day ahead when it was asked last.
+        bench.receive(refusal(1, .tooNew, .after(82_800_000)))
+        #expect(bench.look() == [.send(.ping(0))])
+        bench.receive(.pong(0, now: ClientBench.noon - 86_400_000))
+        bench.pass(.seconds(10))
+        let sent = ClientBench.noon - 86_400_000 + 10_000
+        #expect(bench.look() == [.send(.publish(abc, Publication(cseq: 1, id: .of(1), sent: sent, content: .text)))])
+    }
+
     // MARK: Failing
 
     @Test func `a message that is refused for good burns: a void goes in its place once that is on disk, and it stands as failed`() {

@@ -23,19 +23,68 @@ import Testing
         #expect(stage.heard(ann).acks.count == 1)
     }
 
-    @Test mutating func `what was issued too long ago, or in the future, is refused for good`() {
+    private static let (window, hour): (Int64, Int64) = (90 * 86_400_000, 3_600_000)
+
+    @Test mutating func `what was issued too long ago is refused for good, what was in the future for as long as that`() {
         let ann = stage.member("ann")
-        let (window, hour) = (90 * 86_400_000 as Int64, 3_600_000 as Int64)
-        for (sent, code) in [
-            (HubStage.newYear - window - 1, Refusal.Code.tooOld), (.min, .tooOld), (HubStage.newYear + hour + 1, .tooNew), (.max, .tooNew),
+        let (window, hour) = (Self.window, Self.hour)
+        for (sent, code, retry) in [
+            (HubStage.newYear - window - 1, Refusal.Code.tooOld, Refusal.Retry.never), (.min, .tooOld, .never),
+            (HubStage.newYear + hour + 1, .tooNew, .after(1)), (HubStage.newYear + hour + 7000, .tooNew, .after(7000)),
+            (.max, .tooNew, .after((1 << 53) - HubStage.newYear - hour)),
         ] {
             stage.hear(ann, .publish(.lobby, .numbered(1, sent: sent)))
-            #expect(stage.heard(ann).codes == [code])
+            let refusals = stage.heard(ann).refusals
+            #expect(refusals.map(\.code) == [code] && refusals.map(\.retry) == [retry])
         }
         stage.hear(
             ann, .publish(.lobby, .numbered(1, sent: HubStage.newYear - window)),
             .publish(.lobby, .numbered(2, sent: HubStage.newYear + hour)))
         #expect(stage.heard(ann).acks.count == 2)
+    }
+
+    @Test mutating func `what is stored is answered as stored, whatever the clock says`() {
+        let ann = stage.member("ann")
+        stage.publish(ann, 1...2)
+        #expect(stage.heard(ann).acks.count == 2)
+        for jump in [-100, 100] as [Int64] {
+            stage.give(.calendar(HubStage.newYear + jump * 86_400_000))
+            stage.publish(ann, 1...2)
+            #expect(stage.heard(ann).acks.map(\.isDuplicate) == [true, true])
+        }
+    }
+
+    @Test mutating func `what is too old is told by the log's time, by which devices are forgotten, and not by the calendar`() {
+        let ann = stage.member("ann")
+        stage.give(.log(.time(HubStage.newYear)))
+        stage.give(.calendar(HubStage.newYear + 200 * 86_400_000))
+        stage.hear(ann, .publish(.lobby, .numbered(1, sent: HubStage.newYear - Self.window)))
+        #expect(stage.heard(ann).acks.count == 1)
+        // A calendar that goes back does not let in what may be forgotten.
+        stage.give(.log(.time(HubStage.newYear + Self.hour)))
+        stage.give(.calendar(HubStage.newYear))
+        stage.hear(ann, .publish(.lobby, .numbered(2, sent: HubStage.newYear - Self.window)))
+        #expect(stage.heard(ann).codes == [.tooOld])
+        stage.give(.log(.time(1)))
+        stage.hear(ann, .publish(.lobby, .numbered(2, sent: HubStage.newYear - Self.window)))
+        #expect(stage.heard(ann).codes == [.tooOld], "the log's time never goes back")
+    }
+
+    @Test mutating func `the times of a room never go back, nor when it is opened again`() {
+        let ann = stage.member("ann")
+        let later = HubStage.newYear + 100_000
+        stage.give(.calendar(later))
+        stage.publish(ann, 1...1)
+        #expect(stage.heard(ann).acks.map(\.at) == [later])
+        stage.give(.calendar(HubStage.newYear))
+        stage.publish(ann, 2...2)
+        #expect(stage.heard(ann).acks.map(\.at) == [later])
+        stage.log.fates = [.refused]
+        stage.publish(ann, 3...3)
+        stage.pass(.seconds(1))
+        _ = stage.heard(ann)
+        stage.publish(ann, 3...3)
+        #expect(stage.heard(ann).acks.map(\.at) == [later])
     }
 
     @Test mutating func `what stands behind a refused one waits for it to be burnt`() {

@@ -18,8 +18,8 @@ struct SimLog {
         var retained: ArraySlice<Entry> { entries[min(Int(base) - 1, entries.count)...] }
     }
     var rooms: [RoomName: Room] = [:]
-    /// What the calendar says; marks are forgotten by it.
-    var calendar: Int64 = 0
+    /// The log's time; marks are forgotten by it.
+    var clock = LogClock()
     private(set) var faults: [String] = []
 
     mutating func takeFaults() -> [String] {
@@ -56,11 +56,12 @@ struct SimLog {
             (room.isOpen, room.isDoubtful) = (true, false)
             rooms[name] = room
             let reads = room.reads.sorted { $0.key < $1.key }.map { HubFrame.ReadMarker(user: $0.key, seq: $0.value) }
-            return .opened(name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads))
+            let last = room.entries.last?.at ?? 0
+            return .opened(name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last))
         case .recall(let name, let device):
             check(name, order)
             var mark = rooms[name]?.marks[device]
-            if let at = mark?.at, at < calendar - 90 * 86_400_000 { mark = nil }
+            if let known = mark, isForgotten(known) { mark = nil }
             return .recalled(name, device, mark ?? owner(of: device))
         case .append(let name, let batch, let records):
             check(name, order)
@@ -94,10 +95,15 @@ struct SimLog {
 
     /// Whose a device is, by what it has published in any room.
     private func owner(of device: DeviceID) -> DeviceMark? {
-        guard let mark = rooms.values.lazy.compactMap({ $0.marks[device] }).first(where: { $0.at >= calendar - 90 * 86_400_000 }) else {
+        guard let mark = rooms.values.lazy.compactMap({ $0.marks[device] }).first(where: { !isForgotten($0) }) else {
             return nil
         }
         return DeviceMark(high: 0, id: mark.id, user: mark.user, at: mark.at)
+    }
+
+    /// Whether a device was silent for longer than all that it issued is taken.
+    private func isForgotten(_ mark: DeviceMark) -> Bool {
+        clock.doubt == nil && mark.at < clock.time - RoomsLimits.window - RoomsLimits.future
     }
 
     private mutating func check(_ name: RoomName, _ order: LogOrder) {
@@ -109,6 +115,7 @@ struct SimLog {
         switch record {
         case .entry(let entry):
             if entry.seq != room.head + 1 { faults.append("\(entry.seq) was appended to \(name) after \(room.head)") }
+            if let last = room.entries.last, entry.at < last.at { faults.append("\(entry.seq) of \(name) was stored before \(last.seq)") }
             raise(name, entry.device, DeviceMark(high: entry.cseq, id: entry.id, user: entry.user, at: entry.at))
             rooms[name]?.entries.append(entry)
         case .void(let device, let user, let cseq, let id, let at):
@@ -119,7 +126,7 @@ struct SimLog {
     private mutating func raise(_ name: RoomName, _ device: DeviceID, _ mark: DeviceMark) {
         let old = rooms[name]?.marks[device]?.high ?? 0
         // A mark that was forgotten begins anew.
-        if let at = rooms[name]?.marks[device]?.at, at < calendar - 90 * 86_400_000 {
+        if let known = rooms[name]?.marks[device], isForgotten(known) {
         } else if mark.high != old + 1 {
             faults.append("number \(mark.high) of a device was appended to \(name) after \(old)")
         }

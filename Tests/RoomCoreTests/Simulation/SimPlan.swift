@@ -72,6 +72,7 @@ enum SimCount: String, CaseIterable, Comparable {
     case cuts, halfOpen = "half-open links", slowLinks = "slow links", lostFrames = "frames lost"
     case clientDeaths = "client deaths", restores, doubles, clientDisk = "transactions lost by clients", clocks = "clock jumps", absences =
         "long absences"
+    case doubts = "calendars not believed"
     case clientLoads = "readings that clients lost", hubReads = "readings that the hub lost", ends = "tokens ended", forgotten
     case hubDeaths = "hub deaths", hubStops = "hub stops", hubDisk = "appends lost by the hub", trims, rewinds, rights
     case boundaries = "deaths between two effects"

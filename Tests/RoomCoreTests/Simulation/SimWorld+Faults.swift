@@ -30,8 +30,9 @@ extension SimWorld {
         case .hubReads: hub.isBlindUntil = now + jitter(3000)
         case .hubClock:
             count(.clocks)
-            hub.clock = pick([0, 3_000_000, -3_000_000, jitter(10_000)]) ?? 0
-            feedHub(.calendar(hubCalendar))
+            let day: Int64 = 86_400_000
+            hub.clock = pick([0, 3_000_000, -3_000_000, 2 * day, -2 * day, 20 * day, 100 * day, -100 * day, jitter(10_000)]) ?? 0
+            readCalendar()
         case .logTrimmed: trim()
         case .logRewound: rewind()
         case .backup:
@@ -42,7 +43,7 @@ extension SimWorld {
             count(.absences)
             absence += 50 * 86_400_000 + jitter(100 * 86_400_000)
             tell("much time has passed")
-            feedHub(.calendar(hubCalendar))
+            readCalendar()
             for client in clients {
                 write(HistoryEvent(.slept, who: client.who, at: now))
                 feed(client, .calendar(calendar(of: client)))

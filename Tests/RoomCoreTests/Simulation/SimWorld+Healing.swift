@@ -9,7 +9,7 @@ extension SimWorld {
         isHostile = false
         hub.clock = 0
         hub.diesAfter = nil
-        feedHub(.calendar(hubCalendar))
+        readCalendar()
         for client in clients {
             client.clock = 0
             client.diesAfter = nil

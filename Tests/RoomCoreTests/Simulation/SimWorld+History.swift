@@ -36,6 +36,7 @@ extension SimWorld {
         client.waiting.removeAll { $0.id == id }
         // One that waited longer than the hub remembers may have been stored before, but then its ack says so.
         let isUncertain = failure == .uncertain
+        if failure.code == .tooNew { broken("\(client.who) gave up \(id), which was issued too early for the hub's clock") }
         client.failed.append((room, id, !isUncertain && failure != .expired))
         write(.failed(names.of(id), isUncertain: isUncertain, text: failure.text, room: room.text, who: client.who, at: now))
     }

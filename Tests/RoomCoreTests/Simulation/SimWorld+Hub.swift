@@ -12,8 +12,18 @@ extension SimWorld {
         lastTrouble = now
         (hub.jobs, hub.logIsFree, hub.links) = ([], now, [:])
         hub.machine = HubMachine(policy: plan.hub, node: "hub", incarnation: UInt64(hub.life), seed: random.next())
-        feedHub(.calendar(hubCalendar))
+        hub.log.clock = LogClock(time: hub.log.clock.time, expected: hub.log.clock.expected)
+        readCalendar()
         agenda.plan(.hub(life: hub.life, .calendar), at: now + 5000)
+    }
+
+    /// The hub looks at its calendar, and its log, too.
+    func readCalendar() {
+        guard hub.machine != nil else { return }
+        hub.log.clock.read(calendar: hubCalendar, ran: absence + now)
+        if hub.log.clock.doubt != nil { count(.doubts) }
+        feedHub(.log(.time(hub.log.clock.time)))
+        feedHub(.calendar(hubCalendar))
     }
 
     /// Ends the hub's program at once.
@@ -50,7 +60,7 @@ extension SimWorld {
         case .logWorks: workLog()
         case .input(let input): feedHub(input)
         case .calendar:
-            feedHub(.calendar(hubCalendar))
+            readCalendar()
             agenda.plan(.hub(life: hub.life, .calendar), at: now + (isHostile ? 5000 : 20_000))
         case .stopped:
             tell("hub has stopped")
@@ -159,7 +169,6 @@ extension SimWorld {
         switch hub.jobs.removeFirst() {
         case .reply(let reply): feedHub(.log(reply))
         case .order(let order):
-            hub.log.calendar = hubCalendar
             var reply = isHostile && now < hub.failsUntil && oneIn(2) ? failure(of: order) : nil
             if isHostile, now < hub.isBlindUntil, oneIn(2) { reply = order.isReading ? failure(of: order) : reply }
             let answer = reply ?? hub.log.carryOut(order, epoch: newEpoch())

@@ -41,7 +41,8 @@ struct ModelLog {
             let room = rooms[name] ?? Stored(epoch: newEpoch())
             rooms[name] = room
             let reads = room.reads.sorted { $0.key < $1.key }.map { HubFrame.ReadMarker(user: $0.key, seq: $0.value) }
-            return .opened(name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads))
+            let last = room.entries.last?.at ?? 0
+            return .opened(name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last))
         case .recall(let name, let device):
             guard isReadable else { return .notRecalled(name, device) }
             return .recalled(name, device, rooms[name]?.marks[device] ?? owner(of: device))

@@ -263,6 +263,10 @@ extension RoomsMachine {
         // A message that was sent twice is refused twice; only the void's ack ends its burning.
         case .never: break
         case .now: hold(place, from: cseq, policy.leastPause, at: now)
+        case .after where refusal.code == .tooNew:
+            // The hub's clock is not what it was: once it is known, the message is as old as that says.
+            effects.append(.send(.ping(0)))
+            hold(place, from: cseq, policy.resendAfter, at: now)
         case .after(let milliseconds): hold(place, from: cseq, wait(milliseconds), at: now)
         case .reconnect: break
         }

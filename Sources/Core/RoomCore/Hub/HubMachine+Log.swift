@@ -14,6 +14,7 @@ extension HubMachine {
         case .notFetched(let number): notFetched(number, at: now, into: &effects)
         case .found(let number, let entry): found(entry, for: number, at: now, into: &effects)
         case .trimmed(let name, let base): rooms[name]?.raiseBase(to: base)
+        case .time(let time): logTime = max(logTime, min(time, RoomsLimits.number))
         }
     }
 

@@ -104,7 +104,7 @@ extension HubMachine {
         }
     }
 
-    /// Why a publication can never be taken, if so.
+    /// Why a publication cannot be taken, now or ever, if so.
     ///
     /// A void always can: it only burns its number.
     private func judge(_ publication: Publication, rights: RoomRights, at now: Moment) -> Refusal? {
@@ -116,8 +116,15 @@ extension HubMachine {
             return Refusal(.size, "a type has 1 to \(RoomsLimits.typeLength) bytes")
         }
         let clock = clock(at: now)
-        guard publication.sent >= clock - RoomsLimits.window else { return Refusal(.tooOld, "issued too long ago") }
-        guard publication.sent <= clock + RoomsLimits.future else { return Refusal(.tooNew, "issued in the future") }
+        // Whether its device may have been forgotten is a matter of the log's time, and not of what the calendar says now.
+        let oldest = (logTime > 0 ? logTime : clock) - RoomsLimits.window
+        guard publication.sent >= oldest else { return Refusal(.tooOld, "issued too long ago") }
+        // It may be right, and the calendar behind: waiting cures it.
+        let latest = clock + RoomsLimits.future
+        guard publication.sent <= latest else {
+            let distance = min(publication.sent, RoomsLimits.number) - latest
+            return Refusal(.tooNew, retry: .after(max(distance, 1)), "issued in the future")
+        }
         return nil
     }
 
@@ -130,7 +137,9 @@ extension HubMachine {
         at now: Moment, into effects: inout [HubEffect]
     ) {
         counts.published += 1
-        let (time, number) = (clock(at: now), nextNumber())
+        // Whatever the calendar does, within a room times never go back, and nothing is stored as so old that it is forgotten.
+        let time = max(clock(at: now), rooms[name]?.lastTime ?? 0, logTime)
+        let number = nextNumber()
         let append = rooms[name]?.take(
             publication, of: device, by: user, isAdmin: isAdmin, at: time, from: id, into: name, batch: number)
         if let append { effects.append(.log(append)) }

@@ -15,6 +15,8 @@ package struct HubMachine: Machine {
     var chance: SplitMix64
     /// The calendar's last reading, and when it came.
     var calendar: (milliseconds: Int64, at: Moment) = (0, .start)
+    /// The log's time, by which it forgets devices; 0 before it has said so.
+    var logTime: Int64 = 0
     var visits = Table<ConnectionID, Visit>()
     var devices: [OwnedDevice: Presentee] = [:]
     var users: [UserName: Party] = [:]

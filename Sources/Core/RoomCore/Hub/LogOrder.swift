@@ -37,6 +37,8 @@ package enum LogReply: Hashable, Sendable {
     case found(Int64, Entry?)
     /// Retention has taken entries away: the first that is left.
     case trimmed(RoomName, base: Int64)
+    /// The log's time, by which it forgets devices, in milliseconds since 1970 UTC; first of all, and from time to time.
+    case time(Int64)
 }
 
 /// What goes into a log.
@@ -57,9 +59,11 @@ package struct LogHead: Hashable, Sendable {
     package var base: Int64
     /// How far the users have read.
     package var reads: [HubFrame.ReadMarker]
+    /// When its last entry was stored, in milliseconds since 1970 UTC; 0 if none is retained.
+    package var last: Int64
 
-    package init(epoch: UInt64, head: Int64, base: Int64, reads: [HubFrame.ReadMarker]) {
-        (self.epoch, self.head, self.base, self.reads) = (epoch, head, base, reads)
+    package init(epoch: UInt64, head: Int64, base: Int64, reads: [HubFrame.ReadMarker], last: Int64 = 0) {
+        (self.epoch, self.head, self.base, self.reads, self.last) = (epoch, head, base, reads, last)
     }
 }
 

@@ -26,6 +26,8 @@ extension HubMachine {
         /// The first number that is retained.
         var base: Int64 = 1
         var tail = Tail()
+        /// The time that was given last, in milliseconds since 1970 UTC.
+        var lastTime: Int64 = 0
         var pace = Pace()
         var reads: [UserName: Int64] = [:]
         /// The read markers by user, until one changes.
@@ -71,6 +73,7 @@ extension HubMachine {
             }
             sequencer.begin(epoch: log.epoch, head: log.head)
             base = log.base
+            lastTime = log.last
             reads = [:]
             for marker in log.reads { reads[marker.user] = marker.seq }
             sortedReads = nil
@@ -210,6 +213,7 @@ extension HubMachine {
             into room: RoomName, batch: Int64
         ) -> LogOrder? {
             authors[device]?.taken = publication.cseq
+            lastTime = time
             sequencer.take(publication, of: device, by: user, isAdmin: isAdmin, at: time, from: id)
             return sequencer.nextAppend(to: room, batch: batch)
         }

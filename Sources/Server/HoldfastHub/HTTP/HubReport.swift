@@ -36,6 +36,8 @@ struct HubReport: Encodable, Sendable {
     struct Log: Encodable, Sendable {
         /// Whether all rooms got new epochs when it was opened.
         var renewed: Bool
+        /// Whether the calendar is far from where it should be, so that nothing is forgotten.
+        var doubted: Bool
         /// Bytes on disk.
         var bytes: Int64
         /// Publications per transaction in the last second; null if there was none.
@@ -60,7 +62,7 @@ struct HubReport: Encodable, Sendable {
     var healthy: Bool
     /// Why it is not healthy.
     var problem: String?
-    /// What somebody should know, in words: why all rooms got new epochs at the start.
+    /// What somebody should know, in words: why all rooms got new epochs at the start, why the clock is not believed.
     var alarms: [String]
     var stopping: Bool
     var rooms: Int

@@ -97,7 +97,8 @@ final class HubStatus: Sendable {
         commits = (readings.commits, readings.committed)
         var problem: String?
         if case .failing(let error) = health { problem = "\(error)" }
-        let alarms = log.opening.renewals.map { "all rooms got new epochs when the hub was started: \($0)" }
+        var alarms = log.opening.renewals.map { "all rooms got new epochs when the hub was started: \($0)" }
+        if let doubt = disk.doubt { alarms.append("the clock is not believed: \(doubt)") }
         return HubReport(
             now: HubCalendar.now, started: started, node: core.configuration.node, dev: core.configuration.takesDevelopmentTokens,
             healthy: health.isHealthy, problem: problem, alarms: alarms, stopping: core.isStopping, rooms: figures.rooms,
@@ -111,7 +112,7 @@ final class HubStatus: Sendable {
                 failedAppends: figures.failedAppends, crowdedOut: figures.crowdedOut),
             commit: HubReport.Times(readings.commit), fanout: HubReport.Times(readings.fanOut), memory: Self.memory,
             log: HubReport.Log(
-                renewed: !log.opening.renewals.isEmpty, bytes: disk.fileBytes + disk.journalBytes,
+                renewed: !log.opening.renewals.isEmpty, doubted: disk.doubt != nil, bytes: disk.fileBytes + disk.journalBytes,
                 group: count > 0 ? Double(records) / Double(count) : nil))
     }
 

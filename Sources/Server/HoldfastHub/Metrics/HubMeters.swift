@@ -11,7 +11,7 @@ final class HubMeters {
             ("holdfast_hub_rooms", { Double($0.rooms) }), ("holdfast_hub_rooms_closed", { Double($0.closedRooms) }),
             ("holdfast_hub_connections", { Double($0.connections) }), ("holdfast_hub_members", { Double($0.members) }),
             ("holdfast_hub_log_healthy", { $0.healthy ? 1 : 0 }), ("holdfast_hub_log_bytes", { Double($0.log.bytes) }),
-            ("holdfast_hub_log_renewed", { $0.log.renewed ? 1 : 0 }),
+            ("holdfast_hub_log_renewed", { $0.log.renewed ? 1 : 0 }), ("holdfast_hub_clock_doubted", { $0.log.doubted ? 1 : 0 }),
         ]
         let counters: [(String, (HubReport) -> UInt64)] = [
             ("holdfast_hub_published", \.totals.published), ("holdfast_hub_acked", \.totals.acked),

@@ -220,8 +220,10 @@ export class Outbox {
         // One that is being burnt may have been sent more than once before: only an ack ends it.
         if (retry === "never") return this.#burn(room, cseq, { code, text: refusal.text || `The hub refused it (${code}).` });
         if (retry === "after" || retry === "now") {
-            room.pausedUntil = time.now() + pauseOf(refusal);
-            time.after(pauseOf(refusal), () => this.#pump(room));
+            // The hub's clock is not what it was (4005): the next pong says what it is.
+            const pause = code === 4005 ? Math.min(pauseOf(refusal), times.resend) : pauseOf(refusal);
+            room.pausedUntil = time.now() + pause;
+            time.after(pause, () => this.#pump(room));
         }
         room.sentUpTo = Math.min(room.sentUpTo, cseq - 1);
     }

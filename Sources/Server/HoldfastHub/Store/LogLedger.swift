@@ -91,6 +91,24 @@ final class LogLedger {
     /// The number of the last transaction.
     func commits() throws(SQLiteFailure) -> Int64 { try connection.number("SELECT value FROM meta WHERE name = 'commits'") ?? -1 }
 
+    /// The log's clock, as it was written last; one that was never written goes on from the last publication.
+    func clock() throws(SQLiteFailure) -> LogClock {
+        if let time = try connection.number("SELECT value FROM meta WHERE name = 'time'") {
+            return LogClock(time: time, expected: try connection.number("SELECT value FROM meta WHERE name = 'expected'") ?? time)
+        }
+        let last = try connection.number("SELECT max(at) FROM devices") ?? 0
+        return LogClock(time: last, expected: last)
+    }
+
+    /// Writes what the log's clock says.
+    func write(_ clock: LogClock) throws(SQLiteFailure) {
+        try connection.run(
+            """
+            INSERT INTO meta (name, value) VALUES ('time', \(clock.time)), ('expected', \(clock.expected))
+                ON CONFLICT DO UPDATE SET value = excluded.value
+            """)
+    }
+
     func mark(_ user: UserName, upTo seq: Int64, room: Int64) throws(SQLiteFailure) {
         upsertRead.bind(1, room).bind(2, user.text).bind(3, seq)
         try upsertRead.run()
@@ -131,6 +149,15 @@ extension LogLedger {
             guard let at = StoredEntry.time(of: body) else { throw .damaged("an entry of room \(row.number)") }
             guard wantsMore(body.count, at) else { return }
         }
+    }
+
+    /// When the last entry of a room was stored, in milliseconds since 1970 UTC; 0 if none is retained.
+    func time(of row: RoomRow) throws(SQLiteFailure) -> Int64 {
+        guard row.number != 0, row.count > 0 else { return 0 }
+        first.bind(1, LogSchema.place(room: row.number, seq: row.head.head))
+            .bind(2, LogSchema.place(room: row.number, seq: row.head.head)).bind(3, 1)
+        defer { first.reset() }
+        return try first.step() ? StoredEntry.time(of: first.bytes(0)) ?? 0 : 0
     }
 
     func delete(_ row: RoomRow, below base: Int64) throws(SQLiteFailure) {

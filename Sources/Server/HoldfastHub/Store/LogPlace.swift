@@ -68,7 +68,7 @@ enum LogSchema {
     /// What is known of the log as a whole.
     ///
     /// `commits` is the number of its last transaction; `file`, `high` and `lock` say which files of the disk it, its high mark and its lock
-    /// were when a hub had it last (``FileIdentity``).
+    /// were when a hub had it last (``FileIdentity``); `time` and `expected` what the log's clock said.
     private static let meta = """
         CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
         INSERT OR IGNORE INTO meta (name, value) VALUES ('commits', 0)

@@ -39,4 +39,6 @@ package enum LogRenewal: Hashable, Sendable, CustomStringConvertible {
 package struct LogOpening: Hashable, Sendable {
     /// Why all its rooms got new epochs; empty: they keep theirs.
     package var renewals: [LogRenewal] = []
+    /// The log's time, by which it forgets, in milliseconds since 1970 UTC; 0: it is a new one.
+    package var time: Int64 = 0
 }

@@ -46,6 +46,7 @@ extension LogWriter {
     func opened(_ name: RoomName, _ ledger: LogLedger) throws(SQLiteFailure) -> LogHead {
         let room = try room(name, ledger) ?? OpenRoom()
         var head = room.row.head
+        head.last = try ledger.time(of: room.row)
         head.reads = try ledger.tables.reads(room: room.row.number)
         if let waiting = waitingReads[name] { head.reads = merged(head.reads, waiting) }
         rooms[name] = room

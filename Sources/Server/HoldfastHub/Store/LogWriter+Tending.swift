@@ -9,7 +9,7 @@ struct RetentionSweep {
     var room: Int64?
     /// The device that was looked at last.
     var device: Int64?
-    /// When the last look at all began.
+    /// When the last look at all began, in milliseconds that the hub had run.
     var begun: Int64?
 
     /// Rooms to look at in a step.
@@ -20,17 +20,21 @@ struct RetentionSweep {
     static let entries = 1000
     /// Pages that are given back to the disk in a step.
     static let pages = 256
+    /// How late the log's time may be heard of, in milliseconds: a minute.
+    static let lag: Int64 = 60_000
     /// For how long it is known that the server itself has published under a name, in milliseconds.
     static let names: Int64 = 86_400_000
     /// How long to wait between two looks at all, in milliseconds.
     static let pause: Int64 = 60_000
+    /// How far the log's clock may be ahead of what of it is on disk, in milliseconds: ten minutes.
+    static let clock: Int64 = 600_000
 
     var isUnderWay: Bool { room != nil || device != nil }
 
-    mutating func begin(now: Int64) {
+    mutating func begin(ran: Int64) {
         if isUnderWay { return }
-        if let begun, now >= begun, now - begun < Self.pause { return }
-        (room, device, begun) = (0, 0, now)
+        if let begun, ran - begun < Self.pause { return }
+        (room, device, begun) = (0, 0, ran)
     }
 }
 
@@ -39,27 +43,34 @@ extension LogWriter {
     func isPast(_ row: RoomRow) -> Bool { row.count > retention.count ?? .max || row.bytes > retention.bytes ?? .max }
 
     /// One step: what waits, a part of retention, and a sign of life while the disk does not take what it should.
-    func tend(now: Int64) -> LogCare {
+    func tend(now: Int64, ran: Int64) -> LogCare {
+        logClock.read(calendar: now, ran: ran)
         let before = retaining
         var care = LogCare()
         do throws(SQLiteFailure) {
             let ledger = try present()
             var batch = Batch(start: clock.now)
             if waitingReadCount > 0 || !health.isHealthy { try begin(&batch, ledger) }
+            if logClock.time - storedTime >= RetentionSweep.clock { try begin(&batch, ledger) }
             if !health.isHealthy { try ledger.connection.run("PRAGMA user_version = \(LogPlace.version)") }
-            retaining.begin(now: now)
-            try lookAtRooms(now: now, ledger)
-            let trimmed = try trimRooms(now: now, in: &batch, ledger, care: &care)
-            let forgotten = try forgetDevices(now: now, in: &batch, ledger)
+            retaining.begin(ran: ran)
+            // By a calendar that is not believed nothing is too old.
+            let time = logClock.doubt == nil ? logClock.time : 0
+            try lookAtRooms(now: time, ledger)
+            let trimmed = try trimRooms(now: time, in: &batch, ledger, care: &care)
+            let forgotten = try forgetDevices(now: time, in: &batch, ledger)
             if try ledger.connection.number("PRAGMA freelist_count") ?? 0 > RetentionSweep.pages * 4 {
                 try begin(&batch, ledger)
                 try ledger.connection.run("PRAGMA incremental_vacuum(\(RetentionSweep.pages))")
             }
             if trimmed > 0 { hook?(.hubTrims) }
+            if batch.isOpen { try ledger.write(logClock) }
             try commit(batch, ledger)
+            if batch.isOpen { storedTime = logClock.time }
             if trimmed > 0 { hook?(.hubTrimmed) }
             figures.trimmed += trimmed
             figures.forgotten += forgotten
+            (care.time, care.doubt) = (logClock.time, logClock.doubt)
             care.hasMore = !retaining.due.isEmpty || retaining.isUnderWay
             return care
         } catch {
@@ -136,9 +147,10 @@ extension LogWriter {
     /// Looks at some devices, and forgets those that have been silent for longer than anything they issued is taken.
     private func forgetDevices(now: Int64, in batch: inout Batch, _ ledger: LogLedger) throws(SQLiteFailure) -> Int {
         guard let last = retaining.device else { return 0 }
-        // What was stored at the end of that time may have been issued by a clock that is ahead, as far as that is taken.
+        // What was stored at the end of that time may have been issued by a clock that is ahead, as far as that is taken; and whoever
+        // judges what comes hears of the log's time a little later.
         let window = min(max(retention.devices, RoomsLimits.window), RoomsLimits.number)
-        let bound = now - window - RoomsLimits.future
+        let bound = now - window - RoomsLimits.future - RetentionSweep.lag
         let found = try ledger.devices(after: last, limit: RetentionSweep.devices)
         retaining.device = found.count < RetentionSweep.devices ? nil : found.last?.number
         let silent = found.filter { $0.at < ($0.isName ? now - RetentionSweep.names : bound) }.map(\.number)

@@ -28,6 +28,9 @@ actor LogWriter {
     var waitingReadCount = 0
     /// What of retention is to be done, and how far the look at all rooms has come.
     var retaining = RetentionSweep()
+    /// By which time it forgets, and what of that is on disk.
+    var logClock = LogClock()
+    var storedTime: Int64 = 0
     /// The pages that were written when the journal was brought into the file.
     private var journalled = 0
     let clock = ContinuousClock()
@@ -39,9 +42,16 @@ actor LogWriter {
     @discardableResult
     func open(drawsNewEpochs: Bool, checkedBytes: Int64) throws(RoomLogError) -> LogOpening {
         let opened = try place.open(drawsNewEpochs: drawsNewEpochs, checkedBytes: checkedBytes, hook: hook)
-        do throws(SQLiteFailure) { ledger = try LogLedger(opened.connection) } catch { throw error.roomLogError(path: place.file) }
+        do throws(SQLiteFailure) {
+            let ledger = try LogLedger(opened.connection)
+            logClock = try ledger.clock()
+            storedTime = logClock.time
+            self.ledger = ledger
+        } catch { throw error.roomLogError(path: place.file) }
         (lock, mark, commits) = (opened.lock, opened.mark, opened.commits)
-        return opened.opening
+        var opening = opened.opening
+        opening.time = logClock.time
+        return opening
     }
 
     /// Carries out orders, those that write in one transaction.
@@ -192,17 +202,18 @@ actor LogWriter {
 
     var presentFigures: LogFigures {
         var figures = figures
-        figures.openRooms = rooms.count
+        (figures.openRooms, figures.doubt) = (rooms.count, logClock.doubt)
         (figures.fileBytes, figures.journalBytes) = place.sizes
         return figures
     }
 
     func close() {
         guard !isClosed else { return }
-        if waitingReadCount > 0, let ledger = try? present() {
+        if waitingReadCount > 0 || logClock.time != storedTime, let ledger = try? present() {
             var batch = Batch(start: clock.now)
             do throws(SQLiteFailure) {
                 try begin(&batch, ledger)
+                try ledger.write(logClock)
                 try commit(batch, ledger)
             } catch { fail(error) }
         }

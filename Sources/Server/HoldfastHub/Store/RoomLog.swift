@@ -13,8 +13,10 @@ package protocol RoomLog: Sendable {
     /// Does a small part of what retention asks for, and writes what could wait; to be called about once a second, and at once again while
     /// there is more.
     ///
-    /// - Parameter now: What the calendar says, in milliseconds since 1970 UTC.
-    func tend(now: Int64) async -> LogCare
+    /// - Parameters:
+    ///   - now: What the calendar says, in milliseconds since 1970 UTC.
+    ///   - ran: For how long the hub has run since it opened the log, in milliseconds, whatever the calendar says.
+    func tend(now: Int64, ran: Int64) async -> LogCare
 
     /// Whether it takes publications.
     var health: LogHealth { get async }
@@ -29,6 +31,10 @@ package struct LogCare: Hashable, Sendable {
     package var replies: [LogReply] = []
     /// Whether there is more to do at once.
     package var hasMore = false
+    /// The log's time, by which it forgets; 0: none.
+    package var time: Int64 = 0
+    /// Why nothing is forgotten now: the calendar is far from where it should be.
+    package var doubt: LogClock.Doubt?
 
     package init(replies: [LogReply] = [], hasMore: Bool = false) { (self.replies, self.hasMore) = (replies, hasMore) }
 }
@@ -58,6 +64,8 @@ package struct LogFigures: Hashable, Sendable {
     package var trimmed = 0
     /// Devices that were forgotten.
     package var forgotten = 0
+    /// Why nothing is forgotten now: the calendar is far from where it should be.
+    package var doubt: LogClock.Doubt?
     /// Rooms that are open.
     package var openRooms = 0
     /// Bytes of the file, and of its write-ahead log.

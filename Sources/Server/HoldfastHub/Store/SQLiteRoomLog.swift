@@ -51,9 +51,9 @@ package final class SQLiteRoomLog: RoomLog {
         return (await read + wrote).sorted { $0.0 < $1.0 }.map(\.1)
     }
 
-    package func tend(now: Int64) async -> LogCare {
+    package func tend(now: Int64, ran: Int64) async -> LogCare {
         if await writer.hasFilledJournal() { await copier.emptyJournal() }
-        return await writer.tend(now: now)
+        return await writer.tend(now: now, ran: ran)
     }
 
     package var health: LogHealth { get async { await writer.health } }
