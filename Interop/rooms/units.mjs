@@ -93,6 +93,15 @@ const tests = {
         await ann.client.discard(room, failed[0].id);
         assert.deepEqual(ann.client.room(room).failed, []);
     },
+    async "A message that is too new for the hub's clock waits until that is known, and is sent"() {
+        const { people: [ann, bob], calm, hub } = await world("ann", "bob");
+        hub.behind = 2 * 86_400_000;
+        await ann.client.send(room, text("hi"));
+        await calm(1);
+        assert.deepEqual([said(ann.shown.get(room) ?? []), ann.client.waiting], [[], 1]);
+        await calm(15);
+        assert.deepEqual([shown(bob), ann.client.waiting, ann.client.room(room).failed], [["hi"], 0, []]);
+    },
     async "A failed message that is retried is sent under a new number with its id"() {
         const { people: [ann], calm, log } = await world("ann");
         const row = await ann.client.send(room, text("bad"));

@@ -109,6 +109,8 @@ export class ModelHub {
     counts = { dup: 0, hole: 0, snapshot: 0, refused: 0 };
     limits = { frame: 1 << 20, body: 65_536, roomWindow: 4, window: 6, rooms: 100, page: 5 };
     #epochs = 0;
+    /** How far its clock is behind, in milliseconds. */
+    behind = 0;
 
     constructor(clock, random) {
         [this.clock, this.random] = [clock, random];
@@ -165,7 +167,7 @@ export class ModelHub {
             case "pub": return this.#publish(link, room, frame);
             case "hist": return this.#history(link, room, frame);
             case "auth": return link.say({ t: "renewed", expires: this.#expires });
-            case "ping": return link.say({ t: "pong", n: frame.n, now: this.clock.milliseconds });
+            case "ping": return link.say({ t: "pong", n: frame.n, now: this.clock.milliseconds - this.behind });
         }
     }
 
@@ -173,7 +175,7 @@ export class ModelHub {
         if (this.badRoom !== undefined && joins.some(({ room }) => room === this.badRoom)) return link.cut();
         for (const other of this.links) if (other !== link && other.device === device) other.cut(4000);
         [link.device, link.user] = [device, token.slice(4)];
-        const now = this.clock.milliseconds;
+        const now = this.clock.milliseconds - this.behind;
         const window = 90 * 86_400_000;
         link.say({ t: "welcome", v: 1, conn: "c", user: link.user, now, expires: this.#expires, window, limits: this.limits });
         for (const join of joins) this.#join(link, join);
@@ -221,6 +223,10 @@ export class ModelHub {
             return;
         }
         delete link.hole;
+        const distance = frame.at - (this.clock.milliseconds - this.behind) - 3_600_000;
+        if (distance > 0 && !frame.void) {
+            return link.say({ t: "error", code: 4005, retry: "after", after: distance, room: frame.room, cseq, text: "issued in the future" });
+        }
         if (frame.body?.text === "bad" && !frame.void) {
             this.counts.refused++;
             return link.say({ t: "error", code: 4002, retry: "never", room: frame.room, cseq, text: "too long" });
