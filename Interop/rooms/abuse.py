@@ -24,6 +24,7 @@ from websockets.exceptions import ConnectionClosed
 import abuse_descriptors
 import abuse_flood
 import abuse_http
+import abuse_limits
 from abuse_frames import JSON, Protobuf, samples
 
 HOLDFAST, DIRECTORY = sys.argv[1], sys.argv[2]
@@ -98,6 +99,12 @@ class Client:
             return None
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def now():
     return int(time.time() * 1000)
 
@@ -108,9 +115,7 @@ class Hub:
             file.write(SECRET)
         with open(f"{DIRECTORY}/keys", "w", encoding="ascii") as file:
             file.write(abuse_http.KEY + "\n")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.process = await asyncio.create_subprocess_exec(
             HOLDFAST, "serve", "hub", "--port", str(self.port), "--data", f"{DIRECTORY}/data", "--secret-file", f"{DIRECTORY}/secret",
             "--api-key-file", f"{DIRECTORY}/keys", "--limit", f"address.connections={PLACES}", "--limit", f"user.connections={USER_PLACES}",
@@ -394,6 +399,10 @@ async def plain_floods(hub):
     await abuse_descriptors.attack(HOLDFAST, report)
 
 
+async def limits(_):
+    await abuse_limits.run(HOLDFAST, DIRECTORY, free_port, report)
+
+
 async def slow_reader(hub):
     """Somebody who does not read while the room is full of life: the hub does not keep it all for him."""
     async with hub.connect(max_queue=1) as lazy, hub.connect() as socket:
@@ -424,7 +433,7 @@ async def main():
         members = [asyncio.create_task(each.run()) for each in honest]
         await asyncio.sleep(1)
         before = hub.memory
-        for attack in (refused_tokens, ended_token, forged, mutations, http, floods, plain_floods, slow_reader):
+        for attack in (refused_tokens, ended_token, forged, mutations, http, limits, floods, plain_floods, slow_reader):
             try:
                 await attack(hub)
             except Exception as error:  # noqa: BLE001: whatever it is, the others are told too

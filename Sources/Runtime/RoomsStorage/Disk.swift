@@ -26,6 +26,14 @@ package enum Disk {
         try sync(directory)
     }
 
+    /// How many bytes are free for us where a file lies; nil if the system does not say.
+    package static func free(at path: String) -> Int64? {
+        var figures = statvfs()
+        guard statvfs(path, &figures) == 0 else { return nil }
+        let (bytes, isTooMuch) = Int64(clamping: figures.f_bavail).multipliedReportingOverflow(by: Int64(clamping: figures.f_frsize))
+        return isTooMuch ? .max : bytes
+    }
+
     /// Waits until what was written to a file, or the names in a directory, are on disk.
     package static func sync(_ path: String) throws(Failure) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)

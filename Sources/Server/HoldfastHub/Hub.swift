@@ -117,6 +117,7 @@ public struct Hub: Service {
         let start = clock.now
         var doubts = false
         repeat {
+            if let space = log.space(within: configuration.quotas) { core.submit([.space(space)]) }
             var care = LogCare(hasMore: true)
             while care.hasMore, !Task.isCancelled {
                 care = await log.tend(now: HubCalendar.now, ran: (clock.now - start).wholeNanoseconds / 1_000_000)

@@ -53,6 +53,15 @@ public struct HubConfiguration: Sendable {
         get { HubAllowance(policy.address) }
         set { newValue.apply(to: &policy.address) }
     }
+    /// How much may be stored.
+    public var quotas: HubQuotas {
+        get { HubQuotas(userPerDay: policy.userDay, room: policy.roomBytes, total: totalQuota, free: freeSpace) }
+        set {
+            func fit(_ number: Int64?) -> Int64 { max(number ?? .max, 1) }
+            (policy.userDay, policy.roomBytes) = (fit(newValue.userPerDay), fit(newValue.room))
+            (totalQuota, freeSpace) = (newValue.total, max(newValue.free, 0))
+        }
+    }
     /// Whether all clients come through a proxy, which writes their addresses into `X-Forwarded-For`.
     ///
     /// The last address there is then the client's, as long as nobody but the proxy can reach the hub; and no request is one of this machine
@@ -90,6 +99,8 @@ public struct HubConfiguration: Sendable {
 
     /// All limits and times.
     package var policy = HubPolicy()
+    private var totalQuota: Int64?
+    private var freeSpace = HubQuotas().free
     /// How much may wait for one client, and of one client.
     package var lanes = Lanes()
 

@@ -57,6 +57,15 @@ import Testing
         #expect(try await self.hub(#"{"keep-bytes": 5000}"#).retention.bytes == 5000)
     }
 
+    @Test func `quotas and numbers of rooms come from the file and from options, which hold`() async throws {
+        let file = #"{"quota-user": "2M", "quota-room": "3M", "quota-total": "4M", "keep-free": "5M", "limit": {"user.rooms": 6}}"#
+        #expect(try await hub(file).quotas == HubQuotas(userPerDay: 2 << 20, room: 3 << 20, total: 4 << 20, free: 5 << 20))
+        let hub = try await hub(file, "--quota-user", "7K", "--keep-free", "1", "--limit", "address.rooms=8")
+        #expect(hub.quotas == HubQuotas(userPerDay: 7 << 10, room: 3 << 20, total: 4 << 20, free: 1))
+        #expect(hub.perUser.rooms == 6 && hub.perAddress.rooms == 8)
+        #expect(try await self.hub("{}").quotas == HubQuotas())
+    }
+
     @Test func `one address does not take all connections, unless it may`() async throws {
         #expect(try await hub("{}", "--max-connections", "100").perAddress.connections == 50)
         #expect(try await hub("{}").perAddress.connections <= 1000)

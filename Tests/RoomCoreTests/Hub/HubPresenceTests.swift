@@ -205,7 +205,7 @@ import Testing
         stage.hear(ann, .signal(.lobby, .init(type: "cursor", payload: .binary(Array(repeating: 1, count: 4097)))))
         stage.hear(ann, .signal(.lobby, .init(type: "", payload: .json([49]))))
         #expect(stage.heard(ann).codes == [.size, .size])
-        for _ in 0..<100 { stage.hear(ann, .signal(.lobby, long)) }
+        for _ in 0..<100 { stage.hear(ann, .signal(.lobby, .init(type: "cursor", payload: .json([49])))) }
         #expect(stage.heard(bob).count == 59)
     }
 

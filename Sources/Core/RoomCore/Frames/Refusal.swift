@@ -38,6 +38,8 @@ public struct Refusal: Hashable, Sendable {
         public static let tooOld = Code(rawValue: 4004)
         /// Issued in the future.
         public static let tooNew = Code(rawValue: 4005)
+        /// As much is stored as may be, of the user, the room or the hub.
+        public static let quota = Code(rawValue: 4006)
         /// It cannot be stored now.
         public static let storage = Code(rawValue: 5001)
         /// This hub lags behind the log.

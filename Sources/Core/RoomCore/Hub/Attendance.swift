@@ -77,6 +77,14 @@ extension HubMachine {
 }
 
 extension HubFrame.RoomMembers {
+    /// About how many bytes its frame has.
+    var size: Int64 {
+        let present = members.reduce(0) { size, member in
+            size + 64 + member.user.text.utf8.count + member.presence.status.utf8.count + (member.presence.meta?.count ?? 0)
+        }
+        return Int64(128 + room.text.utf8.count + present + 24 * gone.count)
+    }
+
     /// Takes in what a node has told after this; false if something is missing between, or it is nothing new.
     mutating func take(_ news: HubFrame.RoomMembers) -> Bool {
         if news.isFull {

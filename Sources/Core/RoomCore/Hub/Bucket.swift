@@ -14,6 +14,28 @@ extension HubMachine {
             return excess > 0 ? excess / 1_000_000 + 1 : 0
         }
 
+        /// The same of a quota for a day, in bytes: so much at once, and so much again in the course of a day.
+        func wait(for bytes: Int64, ofDay quota: Int64, at now: Int64) -> Int64 {
+            let debt = full - now
+            guard debt > 0, quota < .max else { return 0 }
+            let excess = debt + Self.time(for: bytes, ofDay: quota) - Self.day
+            return excess > 0 ? excess / 1_000_000 + 1 : 0
+        }
+
+        mutating func take(_ bytes: Int64, ofDay quota: Int64, at now: Int64) {
+            guard quota < .max else { return }
+            full = max(full, now) + Self.time(for: bytes, ofDay: quota)
+        }
+
+        /// In nanoseconds.
+        private static let day: Int64 = 86_400_000_000_000
+
+        /// How long so many bytes take to flow back.
+        private static func time(for bytes: Int64, ofDay quota: Int64) -> Int64 {
+            let quota = max(quota, 1)
+            return quota.dividingFullWidth(min(max(bytes, 0), quota).multipliedFullWidth(by: day)).quotient
+        }
+
         mutating func take(_ cost: Int64, _ rate: HubPolicy.Rate, at now: Int64) {
             full = max(full, now) &+ rate.time(for: cost)
         }
@@ -24,6 +46,11 @@ extension HubMachine {
         var messages = Bucket()
         var bytes = Bucket()
         var joins = Bucket()
+        /// Bytes of what nobody stores: those that were said, and those that were told because of them.
+        var ephemeral = Bucket()
+        var deliveries = Bucket()
+        /// Bytes that were stored.
+        var disk = Bucket()
 
         func wait(forMessageOf size: Int64, _ allowance: HubPolicy.Allowance, at now: Int64) -> Int64 {
             max(messages.wait(for: 1, allowance.messages, at: now), bytes.wait(for: size, allowance.bytes, at: now))
@@ -35,7 +62,7 @@ extension HubMachine {
         }
 
         /// When nothing of what was taken is missing any more, in nanoseconds.
-        var full: Int64 { max(messages.full, bytes.full, joins.full) }
+        var full: Int64 { max(messages.full, bytes.full, joins.full, ephemeral.full, max(deliveries.full, disk.full)) }
     }
 
     /// What one user or one address does.

@@ -20,6 +20,8 @@ package struct HubFigures: Hashable, Sendable {
     package var delivered: UInt64 = 0
     /// Deliveries of typing and signals.
     package var ephemerals: UInt64 = 0
+    /// Signals, words on typing, read markers and changes of presence that were not told, because a budget was used up.
+    package var unsaid: UInt64 = 0
     /// States that replace what the client has.
     package var snapshots: UInt64 = 0
     /// States that follow what the client has.

@@ -27,6 +27,8 @@ package enum HubInput: Hashable, Sendable {
     case publish(ServerRequest, RoomName, DeviceID, UserName, Publication)
     /// What the calendar says, in milliseconds since 1970 UTC; from time to time, and first of all.
     case calendar(Int64)
+    /// How many bytes may yet be stored in all; from time to time. Before it is said there is no bound.
+    case space(Int64)
     /// The hub stops: nothing new is taken.
     case stop
 }

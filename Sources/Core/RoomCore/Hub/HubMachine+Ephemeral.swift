@@ -11,7 +11,9 @@ extension HubMachine {
         guard rooms[name]?.mark(member.user, upTo: seq) == true else { return }
         effects.append(.log(.mark(name, member.user, upTo: seq)))
         guard let hearers = rooms[name]?.hearers, !hearers.isEmpty, Int64(hearers.count) <= policy.limits.members else { return }
-        guard takesSignal(of: id, at: now) else { return }
+        let bytes = Self.frameSize(name, member.user)
+        guard takesSignal(of: id, bytes: bytes, at: now) else { return }
+        guard spends(bytes, to: hearers.count, by: member.user, in: name, at: now) else { return }
         effects.append(.fanOut(.read(name, member.user, upTo: seq), to: hearers.ids))
     }
 
@@ -20,7 +22,7 @@ extension HubMachine {
         let time = Self.nanoseconds(now)
         guard member.typing.wait(for: 1, policy.typing, at: time) == 0 else { return }
         rooms[name]?.members[id]?.typing.take(1, policy.typing, at: time)
-        guard takesSignal(of: id, at: now) else { return }
+        guard takesSignal(of: id, bytes: Self.frameSize(name, member.user), at: now) else { return }
         effects.append(.tell(.typing(name, member.user, isTyping)))
     }
 
@@ -29,35 +31,85 @@ extension HubMachine {
         guard signal.payload.bytes.count <= RoomsLimits.signalLength, (1...RoomsLimits.typeLength).contains(signal.type.utf8.count) else {
             return say(Refusal(.size, room: name, "the signal or its type is too long"), to: id, into: &effects)
         }
-        guard takesSignal(of: id, at: now) else { return }
+        guard takesSignal(of: id, bytes: Self.frameSize(name, member.user) + signal.size, at: now) else { return }
         effects.append(.tell(.signal(name, from: member.user, connection: visit.name, signal)))
     }
 
-    /// Whether a client may make the hub say something to many, or something long.
-    mutating func takesSignal(of id: ConnectionID, at now: Moment) -> Bool {
+    /// Whether a client may say so many bytes that nobody stores, as one signal more.
+    mutating func takesSignal(of id: ConnectionID, bytes: Int64, at now: Moment) -> Bool {
         let time = Self.nanoseconds(now)
-        guard let visit = visits[id], visit.signals.wait(for: 1, policy.signals, at: time) == 0 else { return false }
+        guard visits[id]?.signals.wait(for: 1, policy.signals, at: time) == 0, takesBytes(bytes, of: id, at: now) else {
+            counts.unsaid += 1
+            return false
+        }
         visits[id]?.signals.take(1, policy.signals, at: time)
         return true
     }
 
+    /// Whether a client, its user and its address may say so many bytes that nobody stores.
+    mutating func takesBytes(_ bytes: Int64, of id: ConnectionID, at now: Moment) -> Bool {
+        let time = Self.nanoseconds(now)
+        guard let address = visits[id]?.address, let user = visits[id]?.identity?.user else { return false }
+        let wait = max(
+            visits[id]?.meter.ephemeral.wait(for: bytes, policy.connection.ephemeral, at: time) ?? 0,
+            users[user]?.meter.ephemeral.wait(for: bytes, policy.user.ephemeral, at: time) ?? 0,
+            addresses[address]?.meter.ephemeral.wait(for: bytes, policy.address.ephemeral, at: time) ?? 0)
+        guard wait == 0 else { return false }
+        visits[id]?.meter.ephemeral.take(bytes, policy.connection.ephemeral, at: time)
+        users[user]?.meter.ephemeral.take(bytes, policy.user.ephemeral, at: time)
+        addresses[address]?.meter.ephemeral.take(bytes, policy.address.ephemeral, at: time)
+        return true
+    }
+
+    /// About how many bytes a frame has that names a room and a user.
+    static func frameSize(_ room: RoomName, _ user: UserName) -> Int64 { Int64(64 + room.text.utf8.count + user.text.utf8.count) }
+
     mutating func hear(_ message: BusMessage, at now: Moment, into effects: inout [HubEffect]) {
         switch message {
-        case .typing(let name, let user, let isTyping): spread(.typing(name, user, isTyping), in: name, at: now, into: &effects)
+        case .typing(let name, let user, let isTyping):
+            spread(.typing(name, user, isTyping), Self.frameSize(name, user), by: user, in: name, at: now, into: &effects)
         case .signal(let name, let user, let connection, let signal):
-            spread(.signal(name, from: user, connection: connection, signal), in: name, at: now, into: &effects)
+            let bytes = Self.frameSize(name, user) + signal.size
+            spread(.signal(name, from: user, connection: connection, signal), bytes, by: user, in: name, at: now, into: &effects)
         case .segment(let segment): hear(segment, at: now, into: &effects)
         }
     }
 
-    /// Tells all who hear, unless the room has used up what it may.
-    private mutating func spread(_ frame: HubFrame, in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
-        guard let hearers = rooms[name]?.hearers, !hearers.isEmpty, let bucket = rooms[name]?.ephemerals else { return }
-        let (time, cost) = (Self.nanoseconds(now), Int64(hearers.count))
-        guard bucket.wait(for: cost, policy.ephemerals, at: time) == 0 else { return }
-        rooms[name]?.ephemerals.take(cost, policy.ephemerals, at: time)
+    /// Tells all who hear, unless the budgets are used up.
+    private mutating func spread(
+        _ frame: HubFrame, _ bytes: Int64, by user: UserName, in name: RoomName, at now: Moment, into effects: inout [HubEffect]
+    ) {
+        guard let hearers = rooms[name]?.hearers, !hearers.isEmpty else { return }
+        guard spends(bytes, to: hearers.count, by: user, in: name, at: now) else { return }
         counts.ephemerals += UInt64(hearers.count)
         effects.append(.fanOut(frame, to: hearers.ids))
+    }
+
+    /// Whether so many may be told so many bytes that nobody stores: takes them from what the user, the room and the hub may tell.
+    ///
+    /// A user of another node has a budget there only; those of the room and the hub hold all the same.
+    private mutating func spends(_ bytes: Int64, to count: Int, by user: UserName, in name: RoomName, at now: Moment) -> Bool {
+        let (time, number, total) = (Self.nanoseconds(now), Int64(count), bytes * Int64(count))
+        let wait = max(
+            rooms[name]?.ephemerals.wait(for: number, policy.ephemerals, at: time) ?? 0,
+            rooms[name]?.deliveries.wait(for: total, policy.roomDeliveries, at: time) ?? 0,
+            users[user]?.meter.deliveries.wait(for: total, policy.userDeliveries, at: time) ?? 0,
+            deliveries.wait(for: total, policy.deliveries, at: time))
+        guard wait == 0 else {
+            counts.unsaid += 1
+            return false
+        }
+        rooms[name]?.ephemerals.take(number, policy.ephemerals, at: time)
+        users[user]?.meter.deliveries.take(total, policy.userDeliveries, at: time)
+        tookDeliveries(total, in: name, at: now)
+        return true
+    }
+
+    /// So many bytes that nobody stores were told in a room.
+    mutating func tookDeliveries(_ bytes: Int64, in name: RoomName, at now: Moment) {
+        let time = Self.nanoseconds(now)
+        rooms[name]?.deliveries.take(bytes, policy.roomDeliveries, at: time)
+        deliveries.take(bytes, policy.deliveries, at: time)
     }
 
     /// A member who has a state and a right; otherwise the client is told what is wrong.
@@ -71,5 +123,16 @@ extension HubMachine {
             return nil
         }
         return member
+    }
+}
+
+extension Signal {
+    /// About how many bytes it adds to a frame.
+    fileprivate var size: Int64 {
+        let (type, bytes) = (Int64(type.utf8.count), Int64(payload.bytes.count))
+        return switch payload {
+        case .json: type + bytes
+        case .binary: type + bytes / 3 * 4
+        }
     }
 }

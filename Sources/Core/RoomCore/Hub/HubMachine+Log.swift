@@ -15,6 +15,8 @@ extension HubMachine {
         case .found(let number, let entry): found(entry, for: number, at: now, into: &effects)
         case .trimmed(let name, let base): rooms[name]?.raiseBase(to: base)
         case .time(let time): logTime = max(logTime, min(time, RoomsLimits.number))
+        // What is on its way is left out until the next time: a quota is no finer than that.
+        case .weighed(let name, let bytes): rooms[name]?.bytes = bytes
         }
     }
 

@@ -23,9 +23,20 @@ extension HubMachine {
         guard presence.status.utf8.count <= RoomsLimits.typeLength, presence.meta?.count ?? 0 <= RoomsLimits.metaLength else {
             return say(Refusal(.size, room: name, "the status or what goes with it is too long"), to: id, into: &effects)
         }
-        guard admit(by: id, at: now) == 0 else { return }
+        let bytes = Self.frameSize(name, member.user) + Int64(presence.status.utf8.count + (presence.meta?.count ?? 0))
+        guard admit(by: id, at: now) == 0, takesBytes(bytes, of: id, at: now), makesHeard(bytes, by: member.user, in: name, at: now) else {
+            return counts.unsaid += 1
+        }
         rooms[name]?.attendance.set(presence, of: member.ownedDevice, limit: policy.limits.members)
         gather(name, at: now, into: &effects)
+    }
+
+    /// Whether a user may change what all who see it are told; takes that from what the user may make the hub tell.
+    private mutating func makesHeard(_ bytes: Int64, by user: UserName, in name: RoomName, at now: Moment) -> Bool {
+        let (time, total) = (Self.nanoseconds(now), bytes * Int64(rooms[name]?.watchers.count ?? 0))
+        guard users[user]?.meter.deliveries.wait(for: total, policy.userDeliveries, at: time) == 0 else { return false }
+        users[user]?.meter.deliveries.take(total, policy.userDeliveries, at: time)
+        return true
     }
 
     /// Who is present, for one who asks; it costs what a join costs, and who asks too often gets no answer.
@@ -76,8 +87,18 @@ extension HubMachine {
         alarms.set(.presence(name), at: told + policy.gatherPresence)
     }
 
+    /// Tells what has changed, now or, where much is told, a little later; where nobody is any more it does not wait.
     mutating func tellPresence(in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         guard rooms[name]?.attendance.hasNews == true else { return }
+        if let told = rooms[name]?.attendance.told, told + policy.gatherAtMost > now, rooms[name]?.watchers.isEmpty == false {
+            let time = Self.nanoseconds(now)
+            let wait = max(
+                rooms[name]?.deliveries.wait(for: 1, policy.roomDeliveries, at: time) ?? 0,
+                deliveries.wait(for: 1, policy.deliveries, at: time))
+            guard wait == 0 else {
+                return alarms.set(.presence(name), at: min(now + .milliseconds(wait), told + policy.gatherAtMost))
+            }
+        }
         rooms[name]?.attendance.told = now
         let news = rooms[name]?.attendance.news(of: name, node: node, incarnation: incarnation, limit: policy.limits.members)
         if let news { effects.append(.tell(.segment(news))) }
@@ -92,7 +113,7 @@ extension HubMachine {
             // A heartbeat of one's own is nothing new, and one's earlier life is over.
             guard segment.incarnation == incarnation, let heard = rooms[name]?.attendance.heard, segment.version > heard else { return }
             rooms[name]?.attendance.heard = segment.version
-            return watch(.members(segment), in: name, into: &effects)
+            return watch(segment, at: now, into: &effects)
         }
         let isNew = nodes[segment.node] == nil
         guard !isNew || nodes.count < policy.nodes else { return }
@@ -104,12 +125,12 @@ extension HubMachine {
         guard var neighbour = rooms[name]?.neighbours[segment.node] else {
             guard segment.isFull else { return }
             rooms[name]?.neighbours[segment.node] = Room.Neighbour(segment: segment, heard: now)
-            return watch(.members(segment), in: name, into: &effects)
+            return watch(segment, at: now, into: &effects)
         }
         neighbour.heard = now
         let isNews = neighbour.segment.take(segment)
         rooms[name]?.neighbours[segment.node] = neighbour
-        if isNews { watch(.members(segment), in: name, into: &effects) }
+        if isNews { watch(segment, at: now, into: &effects) }
     }
 
     /// While there are other nodes: all segments are told, and those of silent nodes dropped.
@@ -122,7 +143,7 @@ extension HubMachine {
                 rooms[name]?.neighbours[node] = nil
                 (last.segment.isFull, last.segment.total, last.segment.members, last.segment.gone) = (true, 0, [], [])
                 last.segment.version &+= 1
-                watch(.members(last.segment), in: name, into: &effects)
+                watch(last.segment, at: now, into: &effects)
             }
         }
         nodes = nodes.filter { $0.value + policy.nodeTimeout > now }
@@ -136,8 +157,9 @@ extension HubMachine {
         effects.append(.tell(.segment(segment)))
     }
 
-    private func watch(_ frame: HubFrame, in name: RoomName, into effects: inout [HubEffect]) {
-        guard let watchers = rooms[name]?.watchers, !watchers.isEmpty else { return }
-        effects.append(.fanOut(frame, to: watchers.ids))
+    private mutating func watch(_ segment: HubFrame.RoomMembers, at now: Moment, into effects: inout [HubEffect]) {
+        guard let watchers = rooms[segment.room]?.watchers, !watchers.isEmpty else { return }
+        tookDeliveries(segment.size * Int64(watchers.count), in: segment.room, at: now)
+        effects.append(.fanOut(.members(segment), to: watchers.ids))
     }
 }

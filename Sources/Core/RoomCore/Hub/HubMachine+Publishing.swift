@@ -42,7 +42,11 @@ extension HubMachine {
             guard visit.pending < policy.limits.window, standing.unacked <= policy.limits.roomWindow,
                 standing.pending < policy.pendingRecords, standing.pendingBytes < policy.pendingBytes
             else { return refuse(.rate, .after(200), "too many messages without an ack") }
+            if let refusal = shortage(for: publication, of: identity.user, in: name, at: now) {
+                return refuse(refusal.code, refusal.retry, refusal.text)
+            }
             visits[id]?.pending += 1
+            users[identity.user]?.meter.disk.take(publication.storedSize, ofDay: policy.userDay, at: Self.nanoseconds(now))
             let isAdmin = standing.rights.contains(.admin)
             take(publication, of: device, by: identity.user, isAdmin: isAdmin, in: name, from: id, at: now, into: &effects)
         }
@@ -98,6 +102,9 @@ extension HubMachine {
         case .beyond, .stillBeyond, nil: refuse(.early, .now, "a number before it is missing")
         case .next:
             if let refusal = judge(publication, rights: .member, at: now) { return refuse(refusal.code, refusal.retry, refusal.text) }
+            if let refusal = shortage(for: publication, of: nil, in: name, at: now) {
+                return refuse(refusal.code, refusal.retry, refusal.text)
+            }
             guard hasSpace(in: name) else { return refuse(.rate, .after(200), "too many messages wait already") }
             rooms[name]?.authors[device]?.pending.append((request, cseq))
             take(publication, of: device, by: user, isAdmin: true, in: name, from: nil, at: now, into: &effects)
@@ -128,6 +135,21 @@ extension HubMachine {
         return nil
     }
 
+    /// Which quota leaves no room for a publication now, if one does; those of a user do not hold for the server itself.
+    ///
+    /// A void takes no room, so that it passes where nothing else does; but it is not free for a user.
+    private func shortage(for publication: Publication, of user: UserName?, in name: RoomName, at now: Moment) -> Refusal? {
+        let bytes = publication.storedSize
+        if let user, let disk = users[user]?.meter.disk {
+            let wait = disk.wait(for: bytes, ofDay: policy.userDay, at: Self.nanoseconds(now))
+            if wait > 0 { return Refusal(.quota, retry: .after(wait), "this user has stored as much as one may in a day") }
+        }
+        guard publication.content != nil else { return nil }
+        if policy.roomBytes - bytes < rooms[name]?.bytes ?? 0 { return Refusal(.quota, retry: .after(60_000), "the room holds no more") }
+        if space < bytes { return Refusal(.quota, retry: .after(10_000), "the hub stores no more: its disk, or its share of it, is full") }
+        return nil
+    }
+
     private func hasSpace(in name: RoomName) -> Bool {
         rooms[name].map { $0.sequencer.count < policy.pendingRecords && $0.sequencer.bytes < policy.pendingBytes } ?? false
     }
@@ -137,6 +159,7 @@ extension HubMachine {
         at now: Moment, into effects: inout [HubEffect]
     ) {
         counts.published += 1
+        if publication.content != nil, space < .max { space -= publication.storedSize }
         // Whatever the calendar does, within a room times never go back, and nothing is stored as so old that it is forgotten.
         let time = max(clock(at: now), rooms[name]?.lastTime ?? 0, logTime)
         let number = nextNumber()

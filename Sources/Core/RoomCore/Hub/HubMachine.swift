@@ -37,6 +37,10 @@ package struct HubMachine: Machine {
     var unsettled: Set<RoomName> = []
     /// Bytes of the entries that all rooms keep in memory.
     var tailBytes: Int64 = 0
+    /// Bytes of what nobody stores, each as often as it is told.
+    var deliveries = Bucket()
+    /// How many bytes may yet be stored, in all, as was said last.
+    var space = Int64.max
     var counts = HubFigures()
 
     /// A hub where nobody is.
@@ -79,6 +83,7 @@ package struct HubMachine: Machine {
         case .heard(let message): hear(message, at: now, into: &effects)
         case .publish(let request, let room, let device, let user, let publication):
             publish(publication, of: device, by: user, in: room, for: request, at: now, into: &effects)
+        case .space(let bytes): space = bytes
         case .calendar(let milliseconds): adjust(to: milliseconds, at: now, into: &effects)
         case .stop: stop(at: now, into: &effects)
         }

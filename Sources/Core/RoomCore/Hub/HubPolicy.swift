@@ -16,13 +16,15 @@ package struct HubPolicy: Hashable, Sendable {
         /// Joins, and what costs as much: each page of a long absence and of history, a change of presence, a question who is present,
         /// a fresh token.
         package var joins: Rate
+        /// Bytes of signals, typing, read markers and changes of presence; more are not told.
+        package var ephemeral: Rate
         /// Connections at once; without meaning for one connection.
         package var connections: Int
         /// Rooms at once, each counted once; beyond them 4003. Of one connection ``RoomsLimits/rooms`` holds.
         package var rooms: Int
 
-        package init(messages: Rate, bytes: Rate, joins: Rate, connections: Int, rooms: Int) {
-            (self.messages, self.bytes, self.joins) = (messages, bytes, joins)
+        package init(messages: Rate, bytes: Rate, joins: Rate, ephemeral: Rate, connections: Int, rooms: Int) {
+            (self.messages, self.bytes, self.joins, self.ephemeral) = (messages, bytes, joins, ephemeral)
             (self.connections, self.rooms) = (connections, rooms)
         }
     }
@@ -37,23 +39,37 @@ package struct HubPolicy: Hashable, Sendable {
     /// Its burst holds a whole window sent twice, and a hello with all rooms.
     package var connection = Allowance(
         messages: Rate(perSecond: 200, burst: 1024), bytes: Rate(perSecond: 2 << 20, burst: 16 << 20),
-        joins: Rate(perSecond: 100, burst: 2048), connections: 1, rooms: 1000)
+        joins: Rate(perSecond: 100, burst: 2048), ephemeral: Rate(perSecond: 32 << 10, burst: 128 << 10), connections: 1, rooms: 1000)
     /// What one user may do with all connections.
     package var user = Allowance(
         messages: Rate(perSecond: 500, burst: 4096), bytes: Rate(perSecond: 8 << 20, burst: 64 << 20),
-        joins: Rate(perSecond: 400, burst: 8192), connections: 64, rooms: 4096)
+        joins: Rate(perSecond: 400, burst: 8192), ephemeral: Rate(perSecond: 64 << 10, burst: 256 << 10), connections: 64, rooms: 4096)
     /// What one address may do: many may sit behind it.
     package var address = Allowance(
         messages: Rate(perSecond: 5000, burst: 20_000), bytes: Rate(perSecond: 64 << 20, burst: 256 << 20),
-        joins: Rate(perSecond: 10_000, burst: 100_000), connections: 20_000, rooms: 20_000)
+        joins: Rate(perSecond: 10_000, burst: 100_000), ephemeral: Rate(perSecond: 2 << 20, burst: 8 << 20), connections: 20_000,
+        rooms: 20_000)
     /// Frames of all kinds of one connection, refused ones too; beyond it is closed with 4003.
     package var frames = Rate(perSecond: 2000, burst: 8000)
     /// Signals, words on typing and read markers of one connection; more are not told.
     package var signals = Rate(perSecond: 30, burst: 60)
     /// Deliveries of typing and signals in one room; more are dropped.
     package var ephemerals = Rate(perSecond: 100_000, burst: 200_000)
+    /// Bytes that one user may make the hub tell of what nobody stores: their length times those who hear it; more is dropped.
+    package var userDeliveries = Rate(perSecond: 4 << 20, burst: 16 << 20)
+    /// The same of one room; changes of presence wait for it, but not for long.
+    package var roomDeliveries = Rate(perSecond: 16 << 20, burst: 32 << 20)
+    /// The same of the whole hub.
+    package var deliveries = Rate(perSecond: 64 << 20, burst: 128 << 20)
     /// What one connection may say in a room about typing; more is dropped.
     package var typing = Rate(perSecond: 1, burst: 3)
+
+    // Quotas of what is stored; beyond them 4006.
+
+    /// Bytes that one user may publish at once, and again in the course of a day; `Int64.max` is any number.
+    package var userDay: Int64 = 1 << 30
+    /// Bytes of a room's entries, about; `Int64.max` is any number.
+    package var roomBytes: Int64 = 16 << 30
 
     // Bounds of memory.
 
@@ -102,6 +118,8 @@ package struct HubPolicy: Hashable, Sendable {
     package var grace: Duration = .seconds(10)
     /// How far apart changes of presence are told.
     package var gatherPresence: Duration = .seconds(1)
+    /// How far apart they are at most, however much a room is told.
+    package var gatherAtMost: Duration = .seconds(4)
     /// How often a node tells its segments, if there are others.
     package var heartbeat: Duration = .seconds(2)
     /// After how long the segments of a silent node are dropped.

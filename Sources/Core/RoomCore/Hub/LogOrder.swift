@@ -39,6 +39,8 @@ package enum LogReply: Hashable, Sendable {
     case trimmed(RoomName, base: Int64)
     /// The log's time, by which it forgets devices, in milliseconds since 1970 UTC; first of all, and from time to time.
     case time(Int64)
+    /// How many bytes of entries a room has, after some were taken away.
+    case weighed(RoomName, bytes: Int64)
 }
 
 /// What goes into a log.
@@ -61,9 +63,11 @@ package struct LogHead: Hashable, Sendable {
     package var reads: [HubFrame.ReadMarker]
     /// When its last entry was stored, in milliseconds since 1970 UTC; 0 if none is retained.
     package var last: Int64
+    /// Bytes of the entries that are retained.
+    package var bytes: Int64
 
-    package init(epoch: UInt64, head: Int64, base: Int64, reads: [HubFrame.ReadMarker], last: Int64 = 0) {
-        (self.epoch, self.head, self.base, self.reads, self.last) = (epoch, head, base, reads, last)
+    package init(epoch: UInt64, head: Int64, base: Int64, reads: [HubFrame.ReadMarker], last: Int64 = 0, bytes: Int64 = 0) {
+        (self.epoch, self.head, self.base, self.reads, self.last, self.bytes) = (epoch, head, base, reads, last, bytes)
     }
 }
 

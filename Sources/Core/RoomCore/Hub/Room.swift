@@ -43,6 +43,10 @@ extension HubMachine {
         /// Those who see who is present, and are not congested.
         var watchers = Roster()
         var ephemerals = Bucket()
+        /// Bytes of what nobody stores, each as often as it is told.
+        var deliveries = Bucket()
+        /// About how many bytes of entries are stored, with those that are on their way.
+        var bytes: Int64 = 0
         var attendance = Attendance()
         var neighbours: [String: Neighbour] = [:]
 
@@ -72,8 +76,7 @@ extension HubMachine {
                 for device in Array(authors.keys) { authors[device]?.knowledge = .unknown }
             }
             sequencer.begin(epoch: log.epoch, head: log.head)
-            base = log.base
-            lastTime = log.last
+            (base, lastTime, bytes) = (log.base, log.last, log.bytes)
             reads = [:]
             for marker in log.reads { reads[marker.user] = marker.seq }
             sortedReads = nil
@@ -214,6 +217,7 @@ extension HubMachine {
         ) -> LogOrder? {
             authors[device]?.taken = publication.cseq
             lastTime = time
+            if publication.content != nil { bytes += publication.storedSize }
             sequencer.take(publication, of: device, by: user, isAdmin: isAdmin, at: time, from: id)
             return sequencer.nextAppend(to: room, batch: batch)
         }

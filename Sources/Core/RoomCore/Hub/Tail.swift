@@ -44,6 +44,13 @@ extension Entry {
     }
 }
 
+extension Publication {
+    /// About how many bytes it takes on disk; a void takes those of its device's mark.
+    var storedSize: Int64 {
+        320 + (content.map { Int64($0.payload.bytes.count + $0.type.utf8.count + ($0.about?.kind.utf8.count ?? 0)) } ?? 0)
+    }
+}
+
 extension [Entry] {
     /// As many of the first as so many bytes hold, at least one.
     func withinBytes(_ most: Int64) -> [Entry] {

@@ -116,6 +116,7 @@ extension Response {
             case .size: .contentTooLarge
             case .rate, .count: .tooManyRequests
             case .storage, .lagging, .stopping: .serviceUnavailable
+            case .quota: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
             default: .badRequest
             }
         var after: Int64?

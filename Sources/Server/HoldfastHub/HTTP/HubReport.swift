@@ -23,6 +23,8 @@ struct HubReport: Encodable, Sendable {
         var commits: UInt64 = 0
         var failedAppends: UInt64 = 0
         var crowdedOut: UInt64 = 0
+        var overQuota: UInt64 = 0
+        var unsaid: UInt64 = 0
     }
     /// Percentiles of the last second; null if nothing happened in it.
     struct Times: Encodable, Sendable {
@@ -40,6 +42,8 @@ struct HubReport: Encodable, Sendable {
         var doubted: Bool
         /// Bytes on disk.
         var bytes: Int64
+        /// Bytes that may yet be stored; null if the system does not tell.
+        var space: Int64?
         /// Publications per transaction in the last second; null if there was none.
         var group: Double?
     }

@@ -109,10 +109,12 @@ final class HubStatus: Sendable {
                 delivered: figures.delivered, ephemerals: figures.ephemerals, snapshots: figures.snapshots, resumes: figures.resumes,
                 lagged: figures.lagged, refused: figures.refused.values.reduce(0, +), dropped: UInt64(readings.dropped),
                 bytesIn: UInt64(readings.bytesIn), bytesOut: UInt64(readings.bytesOut), commits: UInt64(readings.commits),
-                failedAppends: figures.failedAppends, crowdedOut: figures.crowdedOut),
+                failedAppends: figures.failedAppends, crowdedOut: figures.crowdedOut,
+                overQuota: figures.refused[.quota] ?? 0, unsaid: figures.unsaid),
             commit: HubReport.Times(readings.commit), fanout: HubReport.Times(readings.fanOut), memory: Self.memory,
             log: HubReport.Log(
-                renewed: !log.opening.renewals.isEmpty, doubted: disk.doubt != nil, bytes: disk.fileBytes + disk.journalBytes,
+                renewed: !log.opening.renewals.isEmpty, doubted: disk.doubt != nil,
+                bytes: disk.fileBytes + disk.journalBytes, space: log.space(within: core.configuration.quotas),
                 group: count > 0 ? Double(records) / Double(count) : nil))
     }
 

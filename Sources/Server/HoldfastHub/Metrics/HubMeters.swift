@@ -12,6 +12,7 @@ final class HubMeters {
             ("holdfast_hub_connections", { Double($0.connections) }), ("holdfast_hub_members", { Double($0.members) }),
             ("holdfast_hub_log_healthy", { $0.healthy ? 1 : 0 }), ("holdfast_hub_log_bytes", { Double($0.log.bytes) }),
             ("holdfast_hub_log_renewed", { $0.log.renewed ? 1 : 0 }), ("holdfast_hub_clock_doubted", { $0.log.doubted ? 1 : 0 }),
+            ("holdfast_hub_log_space", { Double($0.log.space ?? 0) }),
         ]
         let counters: [(String, (HubReport) -> UInt64)] = [
             ("holdfast_hub_published", \.totals.published), ("holdfast_hub_acked", \.totals.acked),
@@ -21,6 +22,7 @@ final class HubMeters {
             ("holdfast_hub_lagged", \.totals.lagged), ("holdfast_hub_refused", \.totals.refused),
             ("holdfast_hub_dropped", \.totals.dropped), ("holdfast_hub_commits", \.totals.commits),
             ("holdfast_hub_append_failures", \.totals.failedAppends), ("holdfast_hub_rooms_crowded_out", \.totals.crowdedOut),
+            ("holdfast_hub_over_quota", \.totals.overQuota), ("holdfast_hub_unsaid", \.totals.unsaid),
         ]
         self.gauges = gauges.map { (Meter(label: $0, factory: factory), $1) }
         self.counters = counters.map { (Counter(label: $0, factory: factory), $1) }

@@ -47,6 +47,7 @@ extension LogWriter {
         let room = try room(name, ledger) ?? OpenRoom()
         var head = room.row.head
         head.last = try ledger.time(of: room.row)
+        head.bytes = room.row.bytes
         head.reads = try ledger.tables.reads(room: room.row.number)
         if let waiting = waitingReads[name] { head.reads = merged(head.reads, waiting) }
         rooms[name] = room

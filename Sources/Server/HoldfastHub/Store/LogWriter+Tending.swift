@@ -117,7 +117,7 @@ extension LogWriter {
             trimmed += taken
             guard rooms[name] != nil else { continue }
             rooms[name] = room
-            care.replies.append(.trimmed(name, base: room.row.head.base))
+            care.replies += [.trimmed(name, base: room.row.head.base), .weighed(name, bytes: room.row.bytes)]
         }
         return trimmed
     }

@@ -7,6 +7,7 @@ package import RoomsStorage
 /// transaction holds is acked after it, or nobody knows it. A failure (the disk is full or broken) is told by replies and by ``health``,
 /// and the next order tries again.
 package final class SQLiteRoomLog: RoomLog {
+    private let place: LogPlace
     private let writer: LogWriter
     private let reader: LogReader
     private let copier: LogCopier
@@ -29,7 +30,7 @@ package final class SQLiteRoomLog: RoomLog {
         directory: String, retention: RoomRetention = RoomRetention(), drawsNewEpochs: Bool = false, checkedBytes: Int64 = 256 << 20,
         hook: StoreHook? = nil
     ) async throws(RoomLogError) {
-        let place = LogPlace(directory: directory)
+        place = LogPlace(directory: directory)
         writer = LogWriter(place: place, retention: retention, hook: hook)
         reader = LogReader(place: place)
         copier = LogCopier(place: place, hook: hook)
@@ -59,6 +60,13 @@ package final class SQLiteRoomLog: RoomLog {
     package var health: LogHealth { get async { await writer.health } }
 
     package var figures: LogFigures { get async { await writer.presentFigures } }
+
+    /// How many bytes may yet be written; below 0 where there are too many already, nil if the system does not tell.
+    package func space(within quotas: HubQuotas) -> Int64? {
+        let left = quotas.total.map { $0 - place.sizes.file - place.sizes.journal }
+        let free = Disk.free(at: place.directory).map { $0 - quotas.free }
+        return [left, free].compactMap(\.self).min()
+    }
 
     /// Copies the log as it is now into one file, while it is used; the copy is made whole before it has its name.
     ///

@@ -47,6 +47,18 @@ struct HubOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Keep at most so many bytes of a room, such as 64M.", valueName: "bytes"))
     var keepBytes: ByteCount?
 
+    @Option(help: ArgumentHelp("Store at most so many bytes of a user in a day (default: 1G).", valueName: "bytes"))
+    var quotaUser: ByteCount?
+
+    @Option(help: ArgumentHelp("Store at most so many bytes of a room (default: 16G).", valueName: "bytes"))
+    var quotaRoom: ByteCount?
+
+    @Option(help: ArgumentHelp("Let the log take at most so many bytes in all (default: any number).", valueName: "bytes"))
+    var quotaTotal: ByteCount?
+
+    @Option(help: ArgumentHelp("Leave so many bytes of the log's disk free (default: 256M).", valueName: "bytes"))
+    var keepFree: ByteCount?
+
     @Option(help: ArgumentHelp("How many connections may be open at once (default: 10000).", valueName: "count"))
     var maxConnections: Int?
 
@@ -115,6 +127,10 @@ struct HubOptions: ParsableArguments {
         configuration.retention.count = keepCount
         configuration.retention.age = keepDays.map { $0 * 86_400_000 }
         configuration.retention.bytes = keepBytes.map { Int64($0.bytes) }
+        if let quotaUser { configuration.quotas.userPerDay = Int64(quotaUser.bytes) }
+        if let quotaRoom { configuration.quotas.room = Int64(quotaRoom.bytes) }
+        if let quotaTotal { configuration.quotas.total = Int64(quotaTotal.bytes) }
+        if let keepFree { configuration.quotas.free = Int64(keepFree.bytes) }
         if let apiKeyFile {
             let lines = try String(contentsOfFile: apiKeyFile, encoding: .utf8).split(whereSeparator: \.isNewline)
             configuration.apiKeys = lines.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty && !$0.hasPrefix("#") }

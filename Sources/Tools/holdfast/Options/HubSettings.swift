@@ -36,6 +36,10 @@ struct HubSettings: Decodable {
     var keepCount: Int64?
     var keepDays: Int64?
     var keepBytes: ByteCount?
+    var quotaUser: ByteCount?
+    var quotaRoom: ByteCount?
+    var quotaTotal: ByteCount?
+    var keepFree: ByteCount?
     var limit: [String: Int64]?
     var behindProxy: Bool?
     var maxConnections: Int?
@@ -53,6 +57,10 @@ struct HubSettings: Decodable {
         case keepCount = "keep-count"
         case keepDays = "keep-days"
         case keepBytes = "keep-bytes"
+        case quotaUser = "quota-user"
+        case quotaRoom = "quota-room"
+        case quotaTotal = "quota-total"
+        case keepFree = "keep-free"
         case behindProxy = "behind-proxy"
         case maxConnections = "max-connections"
     }
@@ -98,6 +106,10 @@ struct HubSettings: Decodable {
         keepCount = try values.decodeIfPresent(Int64.self, forKey: .keepCount)
         keepDays = try values.decodeIfPresent(Int64.self, forKey: .keepDays)
         keepBytes = try values.decodeIfPresent(ByteCount.self, forKey: .keepBytes)
+        quotaUser = try values.decodeIfPresent(ByteCount.self, forKey: .quotaUser)
+        quotaRoom = try values.decodeIfPresent(ByteCount.self, forKey: .quotaRoom)
+        quotaTotal = try values.decodeIfPresent(ByteCount.self, forKey: .quotaTotal)
+        keepFree = try values.decodeIfPresent(ByteCount.self, forKey: .keepFree)
         limit = try values.decodeIfPresent([String: Int64].self, forKey: .limit)
         behindProxy = try values.decodeIfPresent(Bool.self, forKey: .behindProxy)
         maxConnections = try values.decodeIfPresent(Int.self, forKey: .maxConnections)
@@ -133,6 +145,10 @@ struct HubSettings: Decodable {
         options.keepCount = options.keepCount ?? keepCount
         options.keepDays = options.keepDays ?? keepDays
         options.keepBytes = options.keepBytes ?? keepBytes
+        options.quotaUser = options.quotaUser ?? quotaUser
+        options.quotaRoom = options.quotaRoom ?? quotaRoom
+        options.quotaTotal = options.quotaTotal ?? quotaTotal
+        options.keepFree = options.keepFree ?? keepFree
         // The last one of a name holds.
         options.limit = try limits() + options.limit
         options.behindProxy = options.behindProxy || behindProxy == true

@@ -1,0 +1,152 @@
+"""What one user may take from all others: every place for a room, the links with signals, the disk. Used by abuse.py, on a hub of its own with
+small limits."""
+import asyncio
+import contextlib
+import json
+import secrets
+import time
+import uuid
+
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+PATIENCE = 60  # seconds; bounds failures only
+USER_ROOMS = 200
+QUOTA = 1 << 20  # bytes that a user may store in a day
+OPTIONS = ["--dev", "--limit", f"user.rooms={USER_ROOMS}", "--quota-user", str(QUOTA), "--quota-total", "64M"]
+
+
+class Guest:
+    """Somebody who takes no notice of what he is told, but counts it."""
+
+    def __init__(self, socket, user):
+        self.socket, self.user = socket, user
+        self.frames, self.bytes, self.changed = [], 0, asyncio.Event()
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def at(cls, port, user):
+        url = f"ws://127.0.0.1:{port}/rooms"
+        async with connect(url, subprotocols=["holdfast.rooms.v1.json"], max_size=None, proxy=None) as socket:
+            guest = cls(socket, user)
+            listening = asyncio.ensure_future(guest.listen())
+            try:
+                await guest.say(t="hello", v=[1], device=secrets.token_hex(16), token=f"dev:{user}")
+                await guest.until(lambda: guest.of("welcome"))
+                yield guest
+            finally:
+                listening.cancel()
+
+    async def listen(self):
+        with contextlib.suppress(ConnectionClosed):
+            async for text in self.socket:
+                self.bytes += len(text)
+                frame = json.loads(text)
+                if frame["t"] != "sig":
+                    self.frames.append(frame)
+                self.changed.set()
+
+    async def say(self, **frame):
+        await self.socket.send(json.dumps(frame))
+
+    def of(self, *kinds):
+        return [frame for frame in self.frames if frame["t"] in kinds]
+
+    async def until(self, condition):
+        async with asyncio.timeout(PATIENCE):
+            while not condition():
+                self.changed.clear()
+                await self.changed.wait()
+
+    async def publish(self, cseq, room, body):
+        now = int(time.time() * 1000)
+        await self.say(t="pub", room=room, cseq=cseq, id=str(uuid.uuid4()), at=now, type="t", body=body)
+
+
+async def rooms(port, report):
+    """Somebody opens rooms over many connections for as long as he may."""
+    async with contextlib.AsyncExitStack() as stack:
+        for number in range(4):
+            guest = await stack.enter_async_context(Guest.at(port, "eve"))
+            for place in range(100):
+                await guest.say(t="join", room=f"held {number} {place}")
+            await guest.until(lambda guest=guest: len(guest.of("state", "error")) == 100)
+            if number == 3:
+                errors = guest.of("error")
+                report(
+                    len(errors) == 100 and all((each["code"], each["retry"]) == (4003, "after") for each in errors),
+                    "a user has so many rooms, with all connections, and is told when to ask again", guest.frames[-1])
+        async with Guest.at(port, "bob") as bob:
+            await bob.say(t="join", room="held 3 99")
+            await bob.until(lambda: bob.of("state", "error"))
+            report(bob.of("state"), "another user finds a place meanwhile", bob.frames)
+    async with Guest.at(port, "eve") as guest:
+        await guest.say(t="join", room="again")
+        await guest.until(lambda: guest.of("state", "error"))
+        report(guest.of("state"), "rooms that were left count no more", guest.frames)
+
+
+async def signals(port, report):
+    """Somebody says long signals over many connections to a room of many."""
+    async with contextlib.AsyncExitStack() as stack:
+        hearers = [await stack.enter_async_context(Guest.at(port, f"u{number}")) for number in range(40)]
+        speakers = [await stack.enter_async_context(Guest.at(port, "eve")) for _ in range(8)]
+        for guest in hearers + speakers:
+            await guest.say(t="join", room="signals")
+        for guest in hearers + speakers:
+            await guest.until(lambda guest=guest: guest.of("state"))
+        began, before, said = time.monotonic(), sum(guest.bytes for guest in hearers), 0
+        while time.monotonic() - began < 5:
+            for guest in speakers:
+                await guest.say(t="sig", room="signals", type="cursor", body="x" * 4000)
+                said += 4000
+            await asyncio.sleep(1 / 30)
+        # What was told before comes before.
+        for guest in hearers:
+            await guest.say(t="ping", n=1)
+        for guest in hearers:
+            await guest.until(lambda guest=guest: guest.of("pong"))
+        taken = time.monotonic() - began
+        told = sum(guest.bytes for guest in hearers) - before
+        print(f"# {said >> 20} MB of signals of one user to 40 others in {taken:.0f} s: {told >> 20} MB were told")
+        # 64 KiB a second and 256 KiB at once, 40 times, and what is around it.
+        report(told < 1.2 * 40 * (256 + 64 * taken) * 1024, "signals of one user are told within a budget of bytes", told)
+
+
+async def disk(port, report):
+    """Somebody publishes as much as there is."""
+    async with Guest.at(port, "eve") as eve, Guest.at(port, "bob") as bob:
+        for guest in (eve, bob):
+            await guest.say(t="join", room="disk")
+            await guest.until(lambda guest=guest: guest.of("state"))
+        body, cseq = "x" * 60_000, 0
+        while not eve.of("error"):
+            cseq += 1
+            await eve.publish(cseq, "disk", body)
+            await eve.until(lambda: len(eve.of("ack")) >= cseq or eve.of("error"))
+        error = eve.of("error")[0]
+        report(
+            (error["code"], error["retry"], error.get("cseq")) == (4006, "after", cseq) and 0 < error["after"] <= 86_400_000,
+            "a user stores so much in a day, and is told when to go on", error)
+        report((cseq - 1) * 60_000 < QUOTA, "no more than that was stored", cseq)
+        await bob.publish(1, "disk", body)
+        await bob.until(lambda: bob.of("ack", "error"))
+        report(bob.of("ack"), "others publish meanwhile", bob.of("error"))
+
+
+async def run(holdfast, directory, free_port, report):
+    """All of it, on a hub that is started for it."""
+    port, data = free_port(), f"{directory}/limits"
+    with open(f"{directory}/limits.log", "wb") as log:
+        hub = await asyncio.create_subprocess_exec(
+            holdfast, "serve", "hub", "--port", str(port), "--data", data, *OPTIONS, stdout=asyncio.subprocess.PIPE, stderr=log)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await hub.stdout.readline()
+        for attack in (rooms, signals, disk):
+            await attack(port, report)
+        hub.terminate()
+        report(await asyncio.wait_for(hub.wait(), PATIENCE) == 0, "a hub with small limits ends as it should")
+    finally:
+        if hub.returncode is None:
+            hub.kill()

@@ -1,0 +1,113 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// How much may be stored.
+@Suite struct HubQuotaTests {
+    private var stage = HubStage()
+
+    private static func policy(_ change: (inout HubPolicy) -> Void) -> HubPolicy {
+        var policy = HubPolicy()
+        change(&policy)
+        return policy
+    }
+
+    private mutating func publish(_ id: ConnectionID, _ cseq: Int64, bytes: Int = 680, in room: RoomName = .lobby) -> [HubFrame] {
+        stage.hear(id, .publish(room, .numbered(cseq, type: "t", bytes: bytes)))
+        return stage.heard(id)
+    }
+
+    /// After how many milliseconds to try again, if that is what was said.
+    private func wait(_ said: [HubFrame]) -> Int64? {
+        guard said.codes == [.quota], said.acks.isEmpty, case .after(let wait)? = said.refusals.first?.retry else { return nil }
+        return wait
+    }
+
+    @Test mutating func `a user stores so much in a day, with all connections, and goes on when some of it has passed`() {
+        stage = HubStage(Self.policy { $0.userDay = 10_010 })
+        let (one, two, bob) = (stage.member("ann"), stage.member("ann"), stage.member("bob"))
+        for cseq in 1...5 as ClosedRange<Int64> { #expect(publish(one, cseq).acks.count == 1 && publish(two, cseq).acks.count == 1) }
+        let (said, later) = (publish(one, 6), publish(two, 6))
+        #expect(said.refusals.first?.cseq == 6 && said.refusals.first?.room == .lobby)
+        // A tenth of a day, but for what was left.
+        guard let wait = wait(said) else {
+            Issue.record("it is refused for now")
+            return
+        }
+        #expect(self.wait(later) != nil && (8_600_000...8_640_100).contains(wait))
+        #expect(publish(bob, 1).acks.count == 1, "another user")
+        stage.pass(.milliseconds(wait))
+        #expect(publish(one, 6).acks.count == 1 && self.wait(publish(two, 6)) != nil)
+        // What has been acked is acked again.
+        #expect(publish(one, 6).acks.first?.isDuplicate == true)
+    }
+
+    @Test mutating func `coming again gives nothing more, and nothing is left of those who have gone for long`() {
+        stage = HubStage(Self.policy { $0.userDay = 1000 })
+        let ann = stage.member("ann", device: 1)
+        #expect(publish(ann, 1).acks.count == 1)
+        stage.give(.gone(ann))
+        stage.pass(.seconds(3600))
+        let again = stage.member("ann", device: 2)
+        #expect(wait(publish(again, 1)) != nil)
+        stage.give(.gone(again))
+        stage.pass(.seconds(86_400))
+        #expect(stage.hub.isEmpty && stage.hub.deadline == nil)
+    }
+
+    @Test mutating func `a burnt number is not free, for each leaves its device on disk`() {
+        stage = HubStage(Self.policy { $0.userDay = 3200 })
+        let ann = stage.member("ann")
+        for cseq in 1...11 as ClosedRange<Int64> { stage.hear(ann, .publish(.lobby, .void(cseq))) }
+        let said = stage.heard(ann)
+        #expect(said.acks.count == 10 && said.codes == [.quota])
+    }
+
+    @Test mutating func `a room holds so much, and what is taken away makes room`() {
+        stage = HubStage(Self.policy { $0.roomBytes = 2500 })
+        let ann = stage.member("ann")
+        #expect(publish(ann, 1).acks.count == 1 && publish(ann, 2).acks.count == 1)
+        #expect(wait(publish(ann, 3)) == 60_000)
+        stage.hear(ann, .publish(.lobby, .void(3)))
+        #expect(stage.heard(ann).acks.count == 1, "a burnt number takes no room")
+        stage.hear(ann, .join(.init(room: RoomName("other")!)))
+        _ = stage.heard(ann)
+        #expect(publish(ann, 1, in: RoomName("other")!).acks.count == 1)
+        stage.give(.log(.weighed(.lobby, bytes: 1000)))
+        #expect(publish(ann, 4).acks.count == 1 && wait(publish(ann, 5)) == 60_000)
+    }
+
+    @Test mutating func `what a room holds is known again when it is opened`() {
+        stage = HubStage(Self.policy { $0.roomBytes = 2500 })
+        stage.holdsLog = true
+        let ann = stage.client("ann")
+        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.orders.removeAll()
+        stage.give(.log(.opened(.lobby, LogHead(epoch: 1, head: 0, base: 1, reads: [], bytes: 2000))))
+        stage.answer()
+        _ = stage.heard(ann)
+        #expect(wait(publish(ann, 1)) == 60_000)
+    }
+
+    @Test mutating func `a hub stores no more than its space, whoever publishes`() {
+        let ann = stage.member("ann")
+        stage.give(.space(1500))
+        #expect(publish(ann, 1).acks.count == 1 && wait(publish(ann, 2)) == 10_000)
+        stage.give(.publish(ServerRequest(1), .lobby, .numbered(50), UserName("bot")!, .numbered(1, bytes: 680)))
+        guard case .refused(let refusal)? = stage.answers[ServerRequest(1)] else {
+            Issue.record("there is no space")
+            return
+        }
+        #expect(refusal.code == .quota && refusal.retry == .after(10_000))
+        stage.give(.space(-5))
+        #expect(wait(publish(ann, 2)) == 10_000)
+        stage.give(.space(.max))
+        #expect(publish(ann, 2).acks.count == 1)
+    }
+
+    @Test mutating func `a quota may be any number`() {
+        stage = HubStage(Self.policy { ($0.userDay, $0.roomBytes) = (.max, .max) })
+        let ann = stage.member("ann")
+        for cseq in 1...20 as ClosedRange<Int64> { #expect(publish(ann, cseq).acks.count == 1) }
+    }
+}
