@@ -3,6 +3,7 @@ small limits."""
 import asyncio
 import contextlib
 import json
+import pathlib
 import secrets
 import time
 import uuid
@@ -134,6 +135,13 @@ async def disk(port, report):
         report(bob.of("ack"), "others publish meanwhile", bob.of("error"))
 
 
+def private(directory, report):
+    """No file of the hub's is open to other users of the machine."""
+    files = [pathlib.Path(directory), *pathlib.Path(directory).iterdir()]
+    modes = {file.name: oct(file.stat().st_mode & 0o777) for file in files if file.stat().st_mode & 0o077}
+    report(not modes, "the log, its journal and its lock are open to nobody else", modes)
+
+
 async def run(holdfast, directory, free_port, report):
     """All of it, on a hub that is started for it."""
     port, data = free_port(), f"{directory}/limits"
@@ -145,6 +153,7 @@ async def run(holdfast, directory, free_port, report):
             await hub.stdout.readline()
         for attack in (rooms, signals, disk):
             await attack(port, report)
+        private(data, report)
         hub.terminate()
         report(await asyncio.wait_for(hub.wait(), PATIENCE) == 0, "a hub with small limits ends as it should")
     finally:

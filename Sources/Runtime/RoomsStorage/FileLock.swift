@@ -20,7 +20,7 @@ package final class FileLock: Sendable {
     /// Takes hold of a file, which is made if there is none.
     package init(_ path: String) throws(Failure) {
         // A child process must not go on holding it.
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system(errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let reason = errno

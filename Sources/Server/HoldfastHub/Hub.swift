@@ -47,6 +47,7 @@ public struct Hub: Service {
             let reasons = log.opening.renewals.map(\.description).joined(separator: "; ")
             configuration.logger.warning("all rooms have new epochs: clients get snapshots", metadata: ["reason": "\(reasons)"])
         }
+        for sentence in log.privacy { configuration.logger.warning("\(sentence)") }
         let result: Swift.Result<Result, any Error>
         do { result = .success(try await serve(log, body)) } catch { result = .failure(error) }
         await log.close()

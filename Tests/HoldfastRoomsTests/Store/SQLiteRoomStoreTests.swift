@@ -25,6 +25,27 @@ struct SQLiteRoomStoreTests {
         #expect(try await store.entries(room, before: nil, limit: 9) == StoreSample.entries(1...3))
     }
 
+    @Test func `only its owner may use a store, whoever might before`() async throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        func modes() throws -> [String: Int] {
+            let files = try FileManager.default.contentsOfDirectory(atPath: path).map { path + "/" + $0 } + [path]
+            return try Dictionary(uniqueKeysWithValues: files.map { file in
+                let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? NSNumber
+                return (String(file.dropFirst(path.count)), mode?.intValue ?? 0)
+            })
+        }
+        for _ in 0..<2 {
+            let store = try SQLiteRoomStore(path: path)
+            try await store.commit([.queue(StoreSample.row(1))])
+            let found = try modes()
+            #expect(Set(found.keys).isSuperset(of: ["", "/rooms.sqlite", "/rooms.sqlite-wal", "/rooms.sqlite-shm", "/lock"]))
+            for (file, mode) in found { #expect(mode == (file.isEmpty ? 0o700 : 0o600), "\(file)") }
+            try store.close()
+            for file in found.keys { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path + file) }
+        }
+    }
+
     @Test func `a store belongs to one holder at a time`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -1,13 +1,14 @@
 import Foundation
 import GRDB
+import Logging
 public import RoomCore
 package import RoomsStorage
 
 /// A store in a file of SQLite: what it has committed survives the end of the process, at any instruction, and of the power.
 ///
-/// It has a directory of its own, which one process may have open at a time; another is refused. On Apple's systems the directory stays
-/// out of backups: an outbox that was restored would send again what was sent. (If it happens all the same the client sees it, and
-/// renews itself.) Keep it in the app's own container: the system ends apps that sleep while they hold a file of a group's container.
+/// It has a directory of its own, which one process may have open at a time; another is refused. Only its owner may read it. On Apple's
+/// systems it is encrypted until the device is unlocked for the first time, and stays out of backups: an outbox that was restored would send
+/// again what was sent. (If it happens all the same the client sees it, and renews itself.) Keep it in the app's own container: the system ends apps that sleep while they hold a file of a group's container.
 public final class SQLiteRoomStore: RoomStore {
     private let directory: String
     private let pool: DatabasePool
@@ -34,11 +35,20 @@ public final class SQLiteRoomStore: RoomStore {
     }
 
     private static func take(_ path: String) throws(RoomStoreError) -> FileLock {
-        do { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) } catch { throw .readOnly(path) }
+        do throws(Disk.Failure) { try Disk.makeDirectory(path) } catch { throw error.isFull ? .full : .readOnly(path) }
+        // Other users of the machine have no business here.
+        let files = ["", "-wal", "-shm", "-journal"].map { path + "/rooms.sqlite" + $0 } + [path + "/lock"]
+        for sentence in Disk.closeToOthers([path] + files) { Logger(label: "holdfast.rooms").warning("\(sentence)") }
         #if canImport(Darwin)
             var (directory, values) = (URL(fileURLWithPath: path, isDirectory: true), URLResourceValues())
             values.isExcludedFromBackup = true
             try? directory.setResourceValues(values)
+            // Files take it over from their directory as they are made; those that are there already get it here. A message may have to be
+            // sent while the device is locked, but not before it was unlocked once.
+            for place in [path] + files {
+                try? FileManager.default.setAttributes(
+                    [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: place)
+            }
         #endif
         do throws(FileLock.Failure) { return try FileLock(path + "/lock") } catch {
             switch error {
@@ -63,12 +73,18 @@ public final class SQLiteRoomStore: RoomStore {
                 looking.readonly = true
                 try Self.isOurs(DatabaseQueue(path: file, configuration: looking).read(Self.header))
             }
+            // With rights for its owner only, which what lies beside it takes over.
+            try Self.make(file)
             let pool = try DatabasePool(path: file, configuration: configuration)
             // What is said to be queued is on disk: every commit waits for it. GRDB would take NORMAL.
             try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             try pool.write { database in if try !Self.isOurs(Self.header(database)) { try StoreTables.create(database) } }
             return pool
         }
+    }
+
+    private static func make(_ file: String) throws(RoomStoreError) {
+        do throws(Disk.Failure) { try Disk.makeFile(file) } catch { throw error.isFull ? .full : .readOnly(file) }
     }
 
     private static func header(_ database: Database) throws -> (application: Int64, version: Int64, tables: Int64) {

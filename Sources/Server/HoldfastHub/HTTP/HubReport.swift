@@ -44,6 +44,8 @@ struct HubReport: Encodable, Sendable {
         var bytes: Int64
         /// Bytes that may yet be stored; null if the system does not tell.
         var space: Int64?
+        /// Why the last transaction that failed did; null if none has.
+        var failure: String?
         /// Publications per transaction in the last second; null if there was none.
         var group: Double?
     }

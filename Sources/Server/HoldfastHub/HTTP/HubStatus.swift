@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import Logging
 import NIOConcurrencyHelpers
 import RoomCore
 
@@ -60,6 +61,7 @@ final class HubStatus: Sendable {
             // The calendar may be set, and moves the ends of tokens.
             if seconds % 60 == 0 { core.submit([.calendar(HubCalendar.now)]) }
             guard var report = await look(&commits) else { return }
+            note(report, after: state.withLockedValue(\.report))
             tell(report)
             if isWatched { report.busiest = await busiest() }
             let json = report.json
@@ -69,6 +71,19 @@ final class HubStatus: Sendable {
             }
             for watcher in watchers { watcher.yield(json) }
         } while (try? await Task.sleep(for: .seconds(1))) != nil
+    }
+
+    /// Tells the log of the program when the hub's log begins to fail, what was not stored because of that, and when it is well again.
+    private func note(_ report: HubReport, after last: HubReport?) {
+        let logger = core.configuration.logger
+        let failed = report.totals.failedAppends - min(report.totals.failedAppends, last?.totals.failedAppends ?? 0)
+        if failed > 0 {
+            let reason = report.problem ?? report.log.failure ?? "unknown"
+            logger.error("publications could not be stored", metadata: ["transactions": "\(failed)", "reason": "\(reason)"])
+        }
+        guard report.healthy != last?.healthy ?? true else { return }
+        if report.healthy { return logger.notice("the log can be written again") }
+        logger.error("the log cannot be written", metadata: ["reason": "\(report.problem ?? "unknown")"])
     }
 
     /// Lets all go who watch.
@@ -115,7 +130,7 @@ final class HubStatus: Sendable {
             log: HubReport.Log(
                 renewed: !log.opening.renewals.isEmpty, doubted: disk.doubt != nil,
                 bytes: disk.fileBytes + disk.journalBytes, space: log.space(within: core.configuration.quotas),
-                group: count > 0 ? Double(records) / Double(count) : nil))
+                failure: disk.lastFailure.map { "\($0)" }, group: count > 0 ? Double(records) / Double(count) : nil))
     }
 
     /// Resident memory; Linux tells it in pages of 4 KiB.

@@ -52,6 +52,9 @@ function show(status) {
     write("published", short(number(status.totals?.published)), perSecond(stored));
     write("delivered", short(number(status.totals?.delivered)), perSecond(delivered));
     for (const name of ["duplicates", "refused"]) write(name, short(number(status.totals?.[name])));
+    const failed = number(status.totals?.failedAppends);
+    write("failed", short(failed), failed > 0 ? status.log?.failure ?? "" : "");
+    byID("failed").parentElement.dataset.bad = failed > 0;
     write("memory", ...bytes(status.memory));
     write("log", ...bytes(status.log?.bytes));
     write("uptime", duration(status.now - status.started));
@@ -63,7 +66,8 @@ function show(status) {
     charts.connections.add(status.now, [number(status.connections), number(status.rooms)]);
     for (const name of ["commit", "fanout"]) charts[name].add(status.now, [number(status[name]?.p50), number(status[name]?.p99)]);
     last = status;
-    link("live", status.healthy === false ? "live, but the log cannot be written" : "live");
+    if (status.healthy === false) link("failing", `the log cannot be written: ${status.problem ?? "nobody knows why"}`);
+    else link("live", "live");
     globalThis.status = { last: status, charts };
 }
 

@@ -19,6 +19,8 @@ actor LogCopier {
         guard !FileManager.default.fileExists(atPath: path) else { throw .exists(path) }
         let new = path + ".partial"
         try? FileManager.default.removeItem(atPath: new)
+        // It is filled where it lies, with the rights that it has.
+        try LogPlace.makeFile(new)
         do throws(SQLiteFailure) {
             // A transaction that reads: it sees one moment, and the writer goes on.
             let copying = try place.connect().prepare("VACUUM INTO ?")

@@ -19,9 +19,6 @@ extension LogPlace {
     /// What is not as it should be is left as it is.
     func open(drawsNewEpochs: Bool, checkedBytes: Int64, hook: StoreHook?) throws(RoomLogError) -> OpenedLog {
         let files = FileManager.default
-        do { try files.createDirectory(atPath: directory, withIntermediateDirectories: true) } catch {
-            throw .readOnly(directory)
-        }
         let lock: FileLock
         do throws(FileLock.Failure) { lock = try FileLock(self.lock) } catch {
             switch error {
@@ -68,11 +65,17 @@ extension LogPlace {
     private func create() throws(RoomLogError) {
         let new = file + ".new"
         try? FileManager.default.removeItem(atPath: new)
+        try Self.makeFile(new)
         do throws(SQLiteFailure) {
-            let connection = try SQLiteConnection(new, creates: true)
+            let connection = try SQLiteConnection(new)
             try connection.run(LogSchema.tables)
         } catch { throw error.roomLogError(path: directory) }
         try settle(new, as: file)
+    }
+
+    /// Makes an empty file that only its owner may use.
+    static func makeFile(_ path: String) throws(RoomLogError) {
+        do throws(Disk.Failure) { try Disk.makeFile(path) } catch { throw error.isFull ? .full : .readOnly(path) }
     }
 
     /// Gives a file its name when it is on disk.

@@ -8,6 +8,14 @@ struct LogPlace: Sendable {
     var lock: String { directory + "/lock" }
     /// The number of the last transaction, outside of the file and its journal: it tells whether those went back.
     var high: String { directory + "/high" }
+    /// The file, what SQLite keeps beside it, and what is left when it could not be made.
+    var files: [String] { ["", "-wal", "-shm", "-journal", ".new", ".new-journal"].map { file + $0 } + [lock, high, high + ".new"] }
+
+    /// Makes the directory, or closes what is there to other users of the machine; a sentence for each thing that was open.
+    func prepare() throws(RoomLogError) -> [String] {
+        do throws(Disk.Failure) { try Disk.makeDirectory(directory) } catch { throw error.isFull ? .full : .readOnly(directory) }
+        return Disk.closeToOthers([directory] + files)
+    }
 
     /// What the file says in its header: that it is the log of a hub.
     static let application: UInt32 = 0x4866_526D  // HfRm

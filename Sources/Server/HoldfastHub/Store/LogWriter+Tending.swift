@@ -44,6 +44,8 @@ extension LogWriter {
 
     /// One step: what waits, a part of retention, and a sign of life while the disk does not take what it should.
     func tend(now: Int64, ran: Int64) -> LogCare {
+        gauge.begin()
+        defer { rest() }
         logClock.read(calendar: now, ran: ran)
         let before = retaining
         var care = LogCare()

@@ -19,7 +19,8 @@ actor LogWriter {
     /// The number of the last transaction.
     private var commits: Int64 = 0
 
-    private(set) var health = LogHealth.healthy
+    nonisolated let gauge = LogGauge()
+    private(set) var health = LogHealth.healthy { didSet { gauge.tell(health) } }
     var figures = LogFigures()
     /// What is known of rooms that are open; nothing of it is ahead of the disk, or the transaction is still open.
     var rooms: [RoomName: OpenRoom] = [:]
@@ -56,6 +57,8 @@ actor LogWriter {
 
     /// Carries out orders, those that write in one transaction.
     func carryOut(_ orders: [(Int, LogOrder)]) -> [(Int, LogReply)] {
+        gauge.begin()
+        defer { rest() }
         let ledger: LogLedger
         do throws(SQLiteFailure) { ledger = try present() } catch {
             note(error)
@@ -170,7 +173,11 @@ actor LogWriter {
         if error.code & 0xFF != SQLITE_FULL || !ledger.connection.isIdle { self.ledger = nil }
     }
 
-    private func note(_ error: SQLiteFailure) { health = .failing(isClosed ? .closed : error.roomLogError(path: place.file)) }
+    private func note(_ error: SQLiteFailure) {
+        let reason: RoomLogError = isClosed ? .closed : error.roomLogError(path: place.file)
+        health = .failing(reason)
+        figures.lastFailure = reason
+    }
 
     /// The connection, which is opened again if it broke.
     func present() throws(SQLiteFailure) -> LogLedger {
@@ -200,11 +207,11 @@ actor LogWriter {
         return true
     }
 
-    var presentFigures: LogFigures {
-        var figures = figures
-        (figures.openRooms, figures.doubt) = (rooms.count, logClock.doubt)
-        (figures.fileBytes, figures.journalBytes) = place.sizes
-        return figures
+    /// Tells what there is to tell, at the end of what it does.
+    func rest() {
+        figures.doubt = logClock.doubt
+        gauge.tell(figures, openRooms: rooms.count)
+        gauge.end()
     }
 
     func close() {

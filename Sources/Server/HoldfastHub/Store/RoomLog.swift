@@ -58,6 +58,8 @@ package struct LogFigures: Hashable, Sendable {
     package var records = 0
     /// Transactions that failed.
     package var failures = 0
+    /// Why the last of them did.
+    package var lastFailure: RoomLogError?
     /// How long transactions took, from their first statement to their last byte on disk.
     package var commitTimes = CommitTimes()
     /// Entries that retention took away.

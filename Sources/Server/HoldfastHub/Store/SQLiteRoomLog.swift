@@ -13,6 +13,8 @@ package final class SQLiteRoomLog: RoomLog {
     private let copier: LogCopier
     /// How the log was found.
     package let opening: LogOpening
+    /// What of the directory was open to other users of the machine, a sentence for each.
+    package let privacy: [String]
 
     /// Opens the log in a directory, or makes one there; what is damaged or too new is left as it is.
     ///
@@ -31,6 +33,7 @@ package final class SQLiteRoomLog: RoomLog {
         hook: StoreHook? = nil
     ) async throws(RoomLogError) {
         place = LogPlace(directory: directory)
+        privacy = try place.prepare()
         writer = LogWriter(place: place, retention: retention, hook: hook)
         reader = LogReader(place: place)
         copier = LogCopier(place: place, hook: hook)
@@ -57,9 +60,16 @@ package final class SQLiteRoomLog: RoomLog {
         return await writer.tend(now: now, ran: ran)
     }
 
-    package var health: LogHealth { get async { await writer.health } }
+    /// It does not wait for a transaction that does not end.
+    package var health: LogHealth { get async { writer.gauge.health() } }
 
-    package var figures: LogFigures { get async { await writer.presentFigures } }
+    package var figures: LogFigures {
+        get async {
+            var figures = writer.gauge.figures
+            (figures.fileBytes, figures.journalBytes) = place.sizes
+            return figures
+        }
+    }
 
     /// How many bytes may yet be written; below 0 where there are too many already, nil if the system does not tell.
     package func space(within quotas: HubQuotas) -> Int64? {

@@ -6,12 +6,10 @@ import GRDBSQLite
 final class SQLiteConnection {
     fileprivate let handle: OpaquePointer
 
-    /// Opens a file.
-    ///
-    /// - Parameter creates: Whether it is made if there is none.
-    init(_ path: String, creates: Bool = false) throws(SQLiteFailure) {
+    /// Opens a file that is there; an empty one is a new database.
+    init(_ path: String) throws(SQLiteFailure) {
         var opened: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (creates ? SQLITE_OPEN_CREATE : 0)
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let code = sqlite3_open_v2(path, &opened, flags, nil)
         guard code == SQLITE_OK, let opened else {
             let failure = SQLiteFailure(code: code, message: opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory")

@@ -1,0 +1,68 @@
+import Foundation
+import Holdfast
+import Logging
+import RoomCore
+import ScriptedPeers
+import Testing
+
+@testable import HoldfastHub
+
+extension HubTests {
+    /// What a hub says of a log that fails.
+    @Suite struct HubHealthTests {
+        private let directory: HubDirectory
+
+        init() throws { directory = try HubDirectory() }
+
+        /// Hands over what is logged.
+        private struct Keeper: LogHandler {
+            let lines: AsyncStream<String>.Continuation
+            var logLevel = Logger.Level.notice
+            var metadata: Logger.Metadata = [:]
+
+            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+                get { metadata[key] }
+                set { metadata[key] = newValue }
+            }
+
+            func log(event: LogEvent) { lines.yield("\(event.message) \(event.metadata?["reason"].map { "\($0)" } ?? "")") }
+        }
+
+        private func hub(_ lines: AsyncStream<String>.Continuation) -> Hub {
+            Hub.stage(directory) { $0.logger = Logger(label: "test") { _ in Keeper(lines: lines) } }
+        }
+
+        @Test func `what could not be stored is told to the log of the program, and stands in the status`() async throws {
+            let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            try await hub(continuation).withRunning { hub in
+                let ann = try await HubGuest(hub.url)
+                try await ann.hello()
+                try await ann.join()
+                try await ann.publish(1)
+                _ = try await ann.ack()
+                let file = directory.path + "/log/rooms.sqlite"
+                try LogBench.edit(
+                    file, "CREATE TRIGGER refusing BEFORE INSERT ON entries WHEN NEW.cseq = 2 BEGIN SELECT RAISE(ABORT, 'refused'); END")
+                try await ann.publish(2)
+                #expect(try await ann.refusal().code == .storage)
+                for await line in lines where line.contains("publications could not be stored") && line.contains("refused") { break }
+                let peer = try await ScriptedPeer.connect(to: hub.server.port)
+                try await peer.send("GET /status.json HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+                _ = try await peer.readResponse()
+                let status = String(decoding: await peer.readToEnd(), as: UTF8.self)
+                #expect(status.contains("\"failure\":") && !status.contains("\"failedAppends\":0"))
+                try LogBench.edit(file, "DROP TRIGGER refusing")
+            }
+        }
+
+        @Test func `a directory that was open to others is told to the log of the program`() async throws {
+            let path = directory.path + "/log"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+            let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            try await hub(continuation).withRunning { _ in
+                for await line in lines where line.contains("\(path) was open to others (0755)") { break }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Dispatch
+import Foundation
+import RoomCore
+import RoomsStorage
+import Testing
+
+@testable import HoldfastHub
+
+/// Who else on the machine may use a log.
+struct LogPrivacyTests {
+    private let bench = LogBench()
+
+    private func mode(_ path: String) throws -> Int {
+        try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber).intValue
+    }
+
+    private func set(_ mode: Int, _ path: String) throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
+
+    private var files: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: bench.path).map { bench.path + "/" + $0 } } }
+
+    @Test func `only its owner may use a log, its journal, its lock and its copies`() async throws {
+        let log = try await bench.open()
+        _ = await log.carryOut([.open(LogSample.room), LogSample.append(1...3)])
+        try await log.backup(to: bench.path + "/copy.sqlite")
+        #expect(log.privacy.isEmpty)
+        #expect(try mode(bench.path) == 0o700)
+        let names = try files.map { String($0.dropFirst(bench.path.count + 1)) }
+        #expect(Set(names).isSuperset(of: ["rooms.sqlite", "rooms.sqlite-wal", "rooms.sqlite-shm", "lock", "copy.sqlite"]))
+        for file in try files { #expect(try mode(file) == 0o600, "\(file)") }
+        await log.close()
+    }
+
+    @Test func `what was open to others is closed, and said`() async throws {
+        let first = try await bench.open()
+        _ = await first.carryOut([.open(LogSample.room), LogSample.append(1...3)])
+        await first.close()
+        for file in try files { try set(0o644, file) }
+        try set(0o755, bench.path)
+        let log = try await bench.open()
+        #expect(try mode(bench.path) == 0o700 && mode(bench.file) == 0o600 && mode(bench.path + "/lock") == 0o600)
+        #expect(log.privacy.contains("\(bench.path) was open to others (0755): only its owner may use it now"))
+        #expect(log.privacy.contains("\(bench.file) was open to others (0644): only its owner may use it now"))
+        #expect(await log.stored().count == 3)
+        for file in try files { #expect(try mode(file) == 0o600, "\(file)") }
+        await log.close()
+    }
+
+    @Test func `directories are made down to the last, which is closed to others`() throws {
+        let deep = bench.path + "/a/b/c"
+        try Disk.makeDirectory(bench.path)
+        try Disk.makeDirectory(deep)
+        try Disk.makeDirectory(deep)
+        #expect(try mode(deep) == 0o700 && mode(bench.path + "/a") & 0o500 == 0o500)
+        try Disk.makeFile(deep + "/file")
+        #expect(throws: Disk.Failure.self) { try Disk.makeDirectory(deep + "/file/d") }
+        #expect(throws: Disk.Failure.self) { try Disk.makeFile(deep + "/none/file") }
+    }
+
+    @Test func `a directory for everybody is left to everybody`() throws {
+        try Disk.makeDirectory(bench.path)
+        try set(0o1777, bench.path)
+        let said = Disk.closeToOthers([bench.path, bench.path + "/none"])
+        #expect(said.count == 1 && said.first?.contains("for everybody (01777)") == true)
+        #expect(try mode(bench.path) == 0o1777)
+    }
+
+    // MARK: Health
+
+    @Test func `whether a log is well is known while it waits for the disk`() async throws {
+        let (isAtWork, goOn) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
+        let log = try await bench.open { point in
+            guard point == .hubAppends else { return }
+            isAtWork.continuation.yield()
+            goOn.wait()
+        }
+        _ = await log.carryOut([.open(LogSample.room)])
+        async let replies = log.carryOut([LogSample.append(1...1)])
+        for await _ in isAtWork.stream { break }
+        // These would wait until the transaction ends.
+        #expect(await log.health == .healthy)
+        #expect(await log.figures.commits == 0)
+        goOn.signal()
+        #expect(await replies == [.appended(LogSample.room, batch: 1)])
+        #expect(await log.figures.commits == 1)
+        await log.close()
+    }
+
+    @Test func `a transaction that does not end is as bad as one that fails`() {
+        let (gauge, now) = (LogGauge(), ContinuousClock.now)
+        gauge.begin(at: now)
+        #expect(gauge.health(at: now + .seconds(3)).isHealthy && !gauge.health(at: now + .seconds(4)).isHealthy)
+        gauge.end()
+        #expect(gauge.health(at: now + .seconds(60)).isHealthy)
+        gauge.tell(.failing(.full))
+        gauge.begin(at: now)
+        #expect(gauge.health(at: now + .seconds(60)) == .failing(.full))
+    }
+}
