@@ -67,7 +67,7 @@ public struct Hub: Service {
         let core = HubCore(
             configuration, machine: machine, log: log, bus: bus,
             authority: DevelopmentAuthority(other: configuration.authority, isOn: configuration.takesDevelopmentTokens),
-            loops: MultiThreadedEventLoopGroup.singleton.makeIterator().map { $0 })
+            loops: MultiThreadedEventLoopGroup.singleton.makeIterator().map { $0 }, names: log.names)
         let status = HubStatus(core, log)
         let pages = HubPages(core: core, log: log, status: status, registry: registry, configuration: configuration)
         let server = server(settings, core, pages)

@@ -66,6 +66,33 @@ extension HubTests {
             }
         }
 
+        @Test func `whoever guesses the key of a program neither swallows nor blocks what it publishes`() async throws {
+            let post = "POST /api/rooms/abc/messages"
+            try await hub().withRunning { hub in
+                let name = try #require(MessageID(Self.id))
+                let eve = try await HubGuest(hub.url, device: DeviceID(name.bits))
+                try await eve.hello(token: "dev:eve")
+                try await eve.join()
+                try await eve.publish(1, id: name)
+                _ = try await eve.ack()
+                func publish(_ key: String, _ body: String) async throws -> Int {
+                    try await ask(hub, post, ["Idempotency-Key": Self.id], key: key, body: body).head.status
+                }
+                #expect(try await publish(Self.key, Self.message) == 201)
+                #expect(try await publish(Self.key, Self.message) == 200)
+                // Another program's keys, and another user's, are others.
+                #expect(try await publish("another key of a test", Self.message) == 201)
+                let other = Self.message.replacing("robot", with: "other")
+                #expect(try await publish(Self.key, other) == 201)
+                #expect(try await publish(Self.key, other) == 200)
+            }
+            // The next life of the hub knows them still.
+            try await hub().withRunning { hub in
+                let again = try await ask(hub, post, ["Idempotency-Key": Self.id], key: Self.key, body: Self.message)
+                #expect(again.head.status == 200 && again.body.contains("\"seq\":2,"))
+            }
+        }
+
         @Test func `history goes backwards, a page at a time`() async throws {
             try await hub().withRunning { hub in
                 for number in 1...5 {

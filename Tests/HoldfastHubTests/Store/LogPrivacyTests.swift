@@ -66,6 +66,30 @@ struct LogPrivacyTests {
         #expect(try mode(bench.path) == 0o1777)
     }
 
+    @Test func `the key for the names of programs stays with its log`() async throws {
+        let (log, other) = (try await bench.open(), LogBench())
+        let prefix = log.names.prefix
+        await log.close()
+        let (again, second) = (try await bench.open(), try await other.open())
+        #expect(again.names.prefix == prefix && second.names.prefix != prefix)
+        await again.close()
+        await second.close()
+    }
+
+    @Test func `the device of a name follows from the program, the user and the name, and from nothing else`() throws {
+        let (names, others) = (PublicationNames.drawn(), PublicationNames.drawn())
+        let (ann, bob, one, two) = (LogSample.ann, LogSample.bob, LogSample.id(1), LogSample.id(2))
+        let devices = [
+            names.device(for: one, of: ann, program: nil), names.device(for: two, of: ann, program: nil),
+            names.device(for: one, of: bob, program: nil), names.device(for: one, of: ann, program: "key"),
+            others.device(for: one, of: ann, program: nil), DeviceID(one.bits),
+        ]
+        #expect(Set(devices).count == devices.count)
+        #expect(names.device(for: one, of: ann, program: nil) == devices[0])
+        #expect(devices.prefix(4).allSatisfy { StoredEntry.bytes(of: $0.bits).starts(with: names.prefix) })
+        #expect(!StoredEntry.bytes(of: devices[4].bits).starts(with: names.prefix))
+    }
+
     // MARK: Health
 
     @Test func `whether a log is well is known while it waits for the disk`() async throws {

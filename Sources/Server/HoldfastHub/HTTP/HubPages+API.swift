@@ -13,6 +13,7 @@ extension HubPages {
     ///
     /// The body is a publication as in the protocol, without what the hub adds: `type`, `body` or `bin`, and perhaps `about`, `at` and `user`.
     /// Its name is the request's `Idempotency-Key`, a UUID, or drawn; a request that comes again under its key within a day is stored once.
+    /// The keys of another API key, and of another user, are others.
     func publish(_ request: Request, in room: RoomName) async throws -> Response {
         var request = request
         let body: ByteBuffer
@@ -34,7 +35,9 @@ extension HubPages {
             return .refused(.badRequest, "the body is no publication: {\"type\": …, \"body\": …}")
         }
         do {
-            let stored = try await core.publish(to: room, from: draft.user, draft.content, id: id, isNamed: key != nil, sent: draft.sent)
+            let stored = try await core.publish(
+                to: room, from: draft.user, draft.content, id: id, program: Caller.bearer(request.headers[.authorization]),
+                isNamed: key != nil, sent: draft.sent)
             let text = """
                 {"room":\(Self.json(room.text)),"epoch":"\(Hexadecimal.digits(stored.position.epoch))","seq":\(stored.position.seq),\
                 "id":"\(id)","at":\(stored.at),"dup":\(stored.isDuplicate)}

@@ -22,14 +22,17 @@ public struct PublishingRefusal: Error, Hashable, Sendable, CustomStringConverti
 extension HubCore {
     /// Publishes in the name of a user.
     ///
-    /// - Parameter isNamed: Whether `id` is the caller's name for it, under which it is stored once however often this is called within a
-    ///   day. It then has a device of its own, which is remembered for so long; all others of a user share one.
+    /// - Parameters:
+    ///   - program: The key of the program that publishes; nil: the one that the hub is a part of.
+    ///   - isNamed: Whether `id` is the program's name for it, under which it is stored once however often this is called within a day.
+    ///     It then has a device of its own, which is remembered for so long; all others of a user share one.
     func publish(
-        to room: RoomName, from user: UserName, _ content: Publication.Content, id: MessageID, isNamed: Bool = true,
-        sent: Int64 = HubCalendar.now
+        to room: RoomName, from user: UserName, _ content: Publication.Content, id: MessageID, program: String? = nil,
+        isNamed: Bool = true, sent: Int64 = HubCalendar.now
     ) async throws -> HubPublication {
         let publication = Publication(cseq: isNamed ? 1 : 0, id: id, sent: sent, content: content)
-        switch try await publish(room, isNamed ? DeviceID(id.bits) : ownDevice(of: user), user, publication) {
+        let device = isNamed ? names.device(for: id, of: user, program: program) : ownDevice(of: user)
+        switch try await publish(room, device, user, publication) {
         case .stored(let epoch, let ack):
             return HubPublication(position: LogPosition(epoch: epoch, seq: ack.seq), at: ack.at, isDuplicate: ack.isDuplicate)
         case .refused(let refusal): throw PublishingRefusal(refusal: refusal)

@@ -19,6 +19,8 @@ final class HubCore: @unchecked Sendable {
     let gauges = HubGauges()
     /// What the devices under which this hub publishes begin with.
     let ownDevices = UInt64.random(in: 0 ... .max)
+    /// Under which devices it stores what has a name of its own.
+    let names: PublicationNames
     let gate: TokenGate
     let desk: LogDesk
     private(set) var machine: HubMachine
@@ -43,9 +45,9 @@ final class HubCore: @unchecked Sendable {
 
     init(
         _ configuration: HubConfiguration, machine: HubMachine, log: any RoomLog, bus: any EphemeralBus, authority: any HubAuthority,
-        loops: [any EventLoop]
+        loops: [any EventLoop], names: PublicationNames = .drawn()
     ) {
-        (self.configuration, self.machine, self.bus, loop) = (configuration, machine, bus, loops[0])
+        (self.configuration, self.machine, self.bus, self.names, loop) = (configuration, machine, bus, names, loops[0])
         gate = TokenGate(authority)
         desk = LogDesk(log, loop: loop, gauges: gauges)
         ports = loops.prefix(ConnectionID.mostPorts).enumerated().map { HubPort($1, number: $0, core: self) }

@@ -35,7 +35,9 @@ final class LogLedger {
             "INSERT INTO reads (room, user, seq) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = max(seq, excluded.seq)")
         countCommit = try connection.prepare("UPDATE meta SET value = ? WHERE name = 'commits'")
         someRooms = try connection.prepare("SELECT id, epoch, head, base, bytes, name FROM rooms WHERE id > ? ORDER BY id LIMIT ?")
-        someDevices = try connection.prepare("SELECT id, at, device = message AND high = 1 FROM devices WHERE id > ? ORDER BY id LIMIT ?")
+        someDevices = try connection.prepare(
+            "SELECT id, at, high = 1 AND (device = message OR substr(device, 1, \(PublicationNames.prefixLength)) = ?) FROM devices"
+                + " WHERE id > ? ORDER BY id LIMIT ?")
         first = try connection.prepare("SELECT body FROM entries WHERE place >= ? AND place <= ? ORDER BY place LIMIT ?")
         deleteEntries = try connection.prepare("DELETE FROM entries WHERE place >= ? AND place < ?")
         deleteDevice = try connection.prepare("DELETE FROM devices WHERE id = ?")
@@ -130,9 +132,11 @@ extension LogLedger {
         return rooms
     }
 
-    /// Some devices by their numbers, when they published last, and whether they stand for one publication and have its name.
-    func devices(after number: Int64, limit: Int) throws(SQLiteFailure) -> [(number: Int64, at: Int64, isName: Bool)] {
-        someDevices.bind(1, number).bind(2, Int64(limit))
+    /// Some devices by their numbers, when they published last, and whether they stand for one publication of a program.
+    ///
+    /// - Parameter names: What such devices begin with; those of earlier versions were the name itself.
+    func devices(after number: Int64, limit: Int, names: [UInt8]) throws(SQLiteFailure) -> [(number: Int64, at: Int64, isName: Bool)] {
+        someDevices.bind(1, names).bind(2, number).bind(3, Int64(limit))
         defer { someDevices.reset() }
         var devices: [(Int64, Int64, Bool)] = []
         while try someDevices.step() { devices.append((someDevices.number(0), someDevices.number(1), someDevices.number(2) != 0)) }

@@ -153,7 +153,7 @@ extension LogWriter {
         // judges what comes hears of the log's time a little later.
         let window = min(max(retention.devices, RoomsLimits.window), RoomsLimits.number)
         let bound = now - window - RoomsLimits.future - RetentionSweep.lag
-        let found = try ledger.devices(after: last, limit: RetentionSweep.devices)
+        let found = try ledger.devices(after: last, limit: RetentionSweep.devices, names: names.prefix)
         retaining.device = found.count < RetentionSweep.devices ? nil : found.last?.number
         let silent = found.filter { $0.at < ($0.isName ? now - RetentionSweep.names : bound) }.map(\.number)
         guard !silent.isEmpty else { return 0 }

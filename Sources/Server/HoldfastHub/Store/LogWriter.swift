@@ -18,6 +18,8 @@ actor LogWriter {
     private var mark: NumberFile?
     /// The number of the last transaction.
     private var commits: Int64 = 0
+    /// Under which devices the publications of programs are stored; before the log is open nobody's.
+    private(set) var names = PublicationNames.drawn()
 
     nonisolated let gauge = LogGauge()
     private(set) var health = LogHealth.healthy { didSet { gauge.tell(health) } }
@@ -47,6 +49,7 @@ actor LogWriter {
             let ledger = try LogLedger(opened.connection)
             logClock = try ledger.clock()
             storedTime = logClock.time
+            names = PublicationNames(key: try LogSchema.namesKey(opened.connection))
             self.ledger = ledger
         } catch { throw error.roomLogError(path: place.file) }
         (lock, mark, commits) = (opened.lock, opened.mark, opened.commits)

@@ -13,6 +13,8 @@ package final class SQLiteRoomLog: RoomLog {
     private let copier: LogCopier
     /// How the log was found.
     package let opening: LogOpening
+    /// Under which devices a hub stores what programs publish under names of their own; the same as long as the log is there.
+    let names: PublicationNames
     /// What of the directory was open to other users of the machine, a sentence for each.
     package let privacy: [String]
 
@@ -38,6 +40,7 @@ package final class SQLiteRoomLog: RoomLog {
         reader = LogReader(place: place)
         copier = LogCopier(place: place, hook: hook)
         opening = try await writer.open(drawsNewEpochs: drawsNewEpochs, checkedBytes: checkedBytes)
+        names = await writer.names
     }
 
     package func carryOut(_ orders: [LogOrder]) async -> [LogReply] {
