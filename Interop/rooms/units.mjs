@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import {
-    chance, Clock, Conversation, empty, failures, MemoryBackend, ModelHub, OutboxError, Program, settle, StaleError, Store, subjectOf,
+    chance, Clock, Conversation, empty, failures, MemoryBackend, ModelHub, OutboxError, Program, settle, shownName, StaleError, Store, subjectOf,
 } from "./world.mjs";
 
 const room = "abc";
@@ -302,6 +302,11 @@ const tests = {
         await calm(30);
         assert.deepEqual([ann.client.room("xyz").phase, ann.client.room(room).phase], ["refused", "live"]);
         assert.ok(ann.links.length <= 7, `${ann.links.length} connections`);
+    },
+    async "A name is shown with what nobody would see"() {
+        assert.equal(shownName("ann"), "ann");
+        assert.equal(shownName("\u202Enna\u200B\u{E0041}"), "‹U+202E›nna‹U+200B›‹U+E0041›");
+        assert.equal(shownName("王小明 é"), "王小明 é");
     },
     async "A room that the hub has no place for is joined later, whatever the hub says"() {
         const { people: [ann], calm, hub } = await world("ann");

@@ -10,6 +10,7 @@ export const { MemoryBackend, StaleError, Store } = await import(new URL("store.
 export const { Conversation } = await import(new URL("conversation.mjs", page));
 export const { subjectOf } = await import(new URL("identity.mjs", page));
 export const { empty } = await import(new URL("tabs.mjs", page));
+export const { shownName } = await import(new URL("messages.mjs", page));
 
 /** Numbers from 0 to below 1, the same for the same seed. */
 export function chance(seed) {

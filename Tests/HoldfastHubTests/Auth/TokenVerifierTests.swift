@@ -18,6 +18,7 @@ import Testing
         var sub: String? = "ann"
         var exp: Double? = TokenVerifierTests.now + 60
         var nbf: Double?
+        var iat: Double?
         var iss: String?
         var aud: [String]?
         var rooms: [String: String]? = ["team-*": "rw", "lobby": "r"]
@@ -130,6 +131,38 @@ import Testing
         var rules = TokenRules()
         rules.requiresExpiry = false
         #expect(try await refusal(of: signed(Claims(exp: nil)), keys, rules) == nil)
+    }
+
+    @Test(arguments: ["ann\u{202E}", "a\u{200B}nn", "\u{2066}ann", "ann\u{E0041}", "a\u{200D}nn", "\u{FEFF}ann", "ann\u{FE0F}"])
+    func `a user with characters that nobody sees is refused, with the reason, unless the rules let them in`(user: String) async throws {
+        let (key, token) = (try await TokenKey.secret(Self.secret), try await signed(Claims(sub: user)))
+        do throws(TokenRefusal) {
+            _ = try await verifier([key]).identify(token, isLocal: true)
+            Issue.record("it was taken")
+        } catch {
+            #expect(error.reason == .claims && error.description.contains("nobody sees (U+"))
+        }
+        var rules = TokenRules()
+        rules.allowsHiddenCharacters = true
+        #expect(await refusal(of: token, [key], rules) == nil)
+    }
+
+    @Test func `a time that was written in milliseconds is refused, with the reason`() async throws {
+        let key = try await TokenKey.secret(Self.secret)
+        let tenYears: Double = 10 * 365.25 * 86_400
+        let wrong = [
+            Claims(exp: (Self.now + 60) * 1000), Claims(nbf: Self.now * 1000), Claims(iat: Self.now * 1000), Claims(exp: Self.now + tenYears + 1),
+            Claims(exp: 1e300),
+        ]
+        for claims in wrong {
+            do throws(TokenRefusal) {
+                _ = try await verifier([key]).identify(try? signed(claims), isLocal: true)
+                Issue.record("it was taken")
+            } catch {
+                #expect(error.reason == .claims && error.description.contains("in milliseconds?"))
+            }
+        }
+        #expect(try await refusal(of: signed(Claims(exp: Self.now + tenYears, iat: Self.now)), [key]) == nil)
     }
 
     @Test func `issuer and audience have to be those that were asked for`() async throws {

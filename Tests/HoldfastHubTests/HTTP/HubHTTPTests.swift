@@ -93,6 +93,14 @@ extension HubTests {
             }
         }
 
+        @Test func `a user with characters that nobody sees is refused`() async throws {
+            try await hub().withRunning { hub in
+                let body = Self.message.replacing("robot", with: "ro\u{202E}bot")
+                let answer = try await ask(hub, "POST /api/rooms/abc/messages", key: Self.key, body: body)
+                #expect(answer.head.status == 400 && answer.body.contains("U+202E"))
+            }
+        }
+
         @Test func `history goes backwards, a page at a time`() async throws {
             try await hub().withRunning { hub in
                 for number in 1...5 {

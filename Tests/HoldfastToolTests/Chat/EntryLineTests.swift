@@ -21,6 +21,11 @@ import Testing
         #expect(JSONLayout.pretty(line) != nil)
     }
 
+    @Test func `a name is written with what nobody would see`() throws {
+        let line = try line("1", user: "a\u{200B}n\u{E0041}n")
+        #expect(line.contains(#""user":"a\u200Bn\uDB40\uDC41n""#))
+    }
+
     @Test func `what others write cannot drive the terminal as JSON either, and still says the same`() throws {
         let line = try line("{\"a\":\"\u{9B}2J\u{202E}\u{7F}é\"}", user: "b\u{2066}ob", type: "t\u{9D}")
         let drives = line.unicodeScalars.contains { $0.drivesTerminal }

@@ -12,5 +12,11 @@ import Testing
         #expect(text.escapedForTerminal() == shown)
     }
 
+    @Test(arguments: [
+        ("ann", "ann"), ("a\u{200B}nn", #"a\u{200B}nn"#), ("\u{202E}nna", #"\u{202E}nna"#), ("a\u{E0041}", #"a\u{E0041}"#), ("日é", "日é"),
+        ("a\nb\u{1B}", #"a\u{0A}b\u{1B}"#),
+    ])
+    func `two names that look the same are the same`(name: String, shown: String) { #expect(name.escapedAsName == shown) }
+
     @Test func `a reason stays on one line`() { #expect("a\nb\r\n\u{1B}".escapedOnOneLine == #"a\nb\r\n\u{1B}"#) }
 }

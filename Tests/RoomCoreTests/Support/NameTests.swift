@@ -9,4 +9,18 @@ import Testing
         #expect(Set([try #require(UserName(one)), try #require(UserName(other))]).count == 2)
         #expect(!Grant(one, .member).covers(try #require(RoomName(other))))
     }
+
+    @Test(arguments: [
+        0x202A, 0x202E, 0x2066, 0x2069, 0x200E, 0x200F, 0x061C, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0xE0000, 0xE0001, 0xE0041, 0xE007F,
+        0xAD, 0x180E, 0x3164, 0xFE0F, 0x2028, 0x2029,
+    ])
+    func `a name says which of its characters nobody sees`(value: UInt32) throws {
+        let scalar = try #require(Unicode.Scalar(value))
+        let name = try #require(UserName("an" + String(scalar) + "n"))
+        let digits = String(value, radix: 16, uppercase: true)
+        #expect(name.hidden == "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits)
+    }
+
+    @Test(arguments: ["ann", "Ann Müller", "王小明", "علي", "Łukasz", "e\u{301}", "👩🏽", "a@b.example", "שרה", "Ngọc"])
+    func `names of people are seen as they are`(text: String) { #expect(UserName(text)?.hidden == nil && UserName(text) != nil) }
 }

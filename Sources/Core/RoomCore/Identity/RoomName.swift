@@ -21,8 +21,3 @@ public struct RoomName: Hashable, Comparable, Sendable, CustomStringConvertible 
     /// By their bytes.
     public static func < (lhs: RoomName, rhs: RoomName) -> Bool { lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8) }
 }
-
-extension Unicode.Scalar {
-    /// Whether it is no control character.
-    var isPlain: Bool { !(value < 0x20 || (0x7F...0x9F).contains(value)) }
-}

@@ -20,6 +20,7 @@ struct DevelopmentAuthority: HubAuthority {
         guard let user = UserName(String(token.dropFirst(Self.prefix.count))) else {
             throw TokenRefusal(.malformed, "the name after dev: has 1 to 128 bytes")
         }
+        if let hidden = user.hidden { throw TokenRefusal(.claims, "the name after dev: holds a character that nobody sees (\(hidden))") }
         return Identity(user: user, grants: [Grant("*", .member)], expires: nil)
     }
 }

@@ -6,9 +6,13 @@ struct TokenClaims: Decodable {
     var sub: String?
     var exp: Double?
     var nbf: Double?
+    var iat: Double?
     var iss: String?
     var aud: Audience?
     var rooms: [String: String]?
+
+    /// No time of a token is further ahead, in seconds: ten years. What is was written in milliseconds.
+    private static let furthest: Double = 10 * 365.25 * 86_400
 
     /// One name or a list of them (RFC 7519 §4.1.3).
     struct Audience: Decodable {
@@ -25,6 +29,12 @@ struct TokenClaims: Decodable {
         guard let user = sub.flatMap(UserName.init) else {
             throw TokenRefusal(.claims, "the token has no `sub` of 1 to 128 bytes")
         }
+        if let hidden = user.hidden, !rules.allowsHiddenCharacters {
+            throw TokenRefusal(.claims, "the token's `sub` holds a character that nobody sees (\(hidden)): it could pass for another user")
+        }
+        for (name, time) in [("exp", exp), ("nbf", nbf), ("iat", iat)] where time.map({ !($0 <= now + Self.furthest) }) ?? false {
+            throw TokenRefusal(.claims, "the token's `\(name)` is more than ten years ahead: in milliseconds? It is in seconds (RFC 7519)")
+        }
         let leeway = Double(rules.leeway.components.seconds)
         if exp == nil, rules.requiresExpiry { throw TokenRefusal(.claims, "the token has no `exp`") }
         if let exp, now >= exp + leeway { throw TokenRefusal(.expired, "the token has expired") }
@@ -34,8 +44,7 @@ struct TokenClaims: Decodable {
             throw TokenRefusal(.foreign, "the token is for another audience")
         }
         let grants = (rooms ?? [:]).sorted { $0.key < $1.key }.map { Grant($0.key, RoomRights(letters: $0.value)) }
-        // A time beyond all calendars is no end.
-        let expires = exp.map { ($0 + leeway) * 1000 }.flatMap { $0 < 1e15 ? Int64($0) : nil }
+        let expires = exp.map { Int64(($0 + leeway) * 1000) }
         return Identity(user: user, grants: grants, expires: expires)
     }
 }
@@ -50,6 +59,11 @@ public struct TokenRules: Hashable, Sendable {
     public var leeway: Duration = .seconds(30)
     /// Whether a token without `exp` is refused.
     public var requiresExpiry = true
+
+    /// Whether `sub` may hold characters that nobody sees: directions, characters without a width, tags.
+    ///
+    /// With them one user can look like another. Some scripts and emoji need them within words.
+    public var allowsHiddenCharacters = false
 
     /// Any issuer and audience, half a minute of leeway, and an end.
     public init() {}

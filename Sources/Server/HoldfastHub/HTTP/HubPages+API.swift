@@ -34,6 +34,9 @@ extension HubPages {
         guard let draft = PublicationDraft(Array(body.readableBytesView), in: room, id: id, now: HubCalendar.now) else {
             return .refused(.badRequest, "the body is no publication: {\"type\": …, \"body\": …}")
         }
+        if let hidden = draft.user.hidden {
+            return .refused(.badRequest, "the user's name holds a character that nobody sees (\(hidden))")
+        }
         do {
             let stored = try await core.publish(
                 to: room, from: draft.user, draft.content, id: id, program: Caller.bearer(request.headers[.authorization]),

@@ -3,7 +3,7 @@
 import { Conversation } from "./conversation.mjs";
 import { Door } from "./door.mjs";
 import { subjectOf } from "./identity.mjs";
-import { element, avatar, MessageList } from "./messages.mjs";
+import { element, avatar, MessageList, shownName } from "./messages.mjs";
 import { OutboxError, RoomsClient } from "./rooms.mjs";
 import { Place, rescue } from "./tabs.mjs";
 
@@ -68,7 +68,7 @@ async function enter({ name, room: wanted, token: given }) {
 
 /** The outbox stays: it belongs to the user whom the token names. */
 function signInAgain(user, given) {
-    if (user !== owner) throw new Error(`This token is for ${user}. What you have written waits for ${owner}.`);
+    if (user !== owner) throw new Error(`This token is for ${shownName(user)}. What you have written waits for ${shownName(owner)}.`);
     token = given;
     view("chat");
     client.renew();
@@ -131,7 +131,7 @@ function arrived(items) {
     const others = items.filter((item) => item.user !== conversation.user && item.type === "chat.text");
     if (others.length > 0 && client.room(room)?.isLive) {
         const { user: speaker, body } = others.at(-1);
-        byID("announcer").textContent = others.length > 2 ? `${others.length} new messages` : `${speaker}: ${body?.text ?? ""}`;
+        byID("announcer").textContent = others.length > 2 ? `${others.length} new messages` : `${shownName(speaker)}: ${body?.text ?? ""}`;
         if (document.hidden || !isAtEnd) unseen += others.length;
     }
     tellTyping();
@@ -373,13 +373,13 @@ function tellMembers() {
     write("people-total", total > users.length ? `${users.length}, ${total} connections` : `${users.length}`);
     byID("members").replaceChildren(...users.map(({ user: name, status, connections }) => {
         const notes = [name === conversation.user && "you", status !== "online" && status, connections > 1 && `${connections} connections`];
-        return element("li", { "data-user": name, "data-status": status }, avatar(name), element("b", { text: name }),
+        return element("li", { "data-user": name, "data-status": status }, avatar(name), element("b", { text: shownName(name) }),
             element("small", { text: notes.filter(Boolean).join(", ") }));
     }));
 }
 
 function tellTyping() {
-    const typing = client.room(room)?.typing ?? [];
+    const typing = (client.room(room)?.typing ?? []).map(shownName);
     const text = typing.length === 0 ? "" : typing.length === 1 ? `${typing[0]} is typing…`
         : typing.length < 4 ? `${typing.join(", ")} are typing…` : "Several people are typing…";
     write("typing", text);

@@ -32,11 +32,17 @@ export function icon(path, box = "0 0 24 24") {
     return drawing;
 }
 
+/** A name as it is shown: with what nobody would see, or what turns the text around it, written out. */
+export function shownName(name) {
+    return name.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
+        (hidden) => `‹U+${hidden.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+}
+
 /** The same person has the same colour everywhere; dark enough for white letters. */
 export function avatar(user) {
     let sum = 7;
     for (const letter of user) sum = (sum * 31 + letter.codePointAt(0)) % 3_600;
-    const made = element("span", { className: "avatar", "aria-hidden": "true", text: [...user][0]?.toUpperCase() ?? "?" });
+    const made = element("span", { className: "avatar", "aria-hidden": "true", text: [...shownName(user)][0]?.toUpperCase() ?? "?" });
     made.style.background = `oklch(0.5 0.13 ${sum / 10})`;
     return made;
 }
@@ -131,8 +137,8 @@ export class MessageList {
             stage === "failed" ? "is-failed" : (stage === "queued" || stage === "sent") && "is-waiting"].filter(Boolean).join(" ");
         if (seqOf(message)) made.dataset.seq = message.seq;
         if (!own && isFirst) made.append(avatar(user));
-        if (isFirst && !own) made.append(element("p", { className: "who", text: user }));
-        else made.append(element("span", { className: "unseen", text: own ? "You: " : `${user}: ` }));
+        if (isFirst && !own) made.append(element("p", { className: "who", text: shownName(user) }));
+        else made.append(element("span", { className: "unseen", text: own ? "You: " : `${shownName(user)}: ` }));
         made.append(element("div", { className: "line" }, this.#bubble(message), this.#actions(message)));
         if (reactions.length > 0) made.append(this.#reactions(reactions));
         if (stage === "failed") made.append(this.#trouble(message));
@@ -149,7 +155,7 @@ export class MessageList {
         meta.append(element("time", { datetime: new Date(at).toISOString(), text: hour.format(at) }));
         if (own && stage in ticks && !isDeleted) {
             const [path, words] = ticks[stage];
-            const told = stage === "seen" ? `seen by ${seenBy.join(", ")}` : words;
+            const told = stage === "seen" ? `seen by ${seenBy.map(shownName).join(", ")}` : words;
             const tick = element("span", { className: "tick", "data-stage": stage, title: told }, icon(path, "0 0 17 14"));
             meta.append(tick, element("span", { className: "unseen", text: told }));
         }
@@ -169,7 +175,7 @@ export class MessageList {
     #reactions(reactions) {
         const row = element("div", { className: "reactions", role: "group", "aria-label": "Reactions" });
         for (const { key, users, mine } of reactions) {
-            const told = `${key} by ${users.join(", ")}`;
+            const told = `${key} by ${users.map(shownName).join(", ")}`;
             const text = `${key} ${users.length}`;
             row.append(button("react", told, { "data-key": key, "aria-pressed": mine, text }));
         }

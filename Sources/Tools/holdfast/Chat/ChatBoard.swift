@@ -82,8 +82,8 @@ struct ChatBoard: Hashable, Sendable {
         let trip = isLive ? picture.roundTrip.map { "  rtt \($0.phrase)" } ?? "" : ""
         let label = Self.cut(picture.connection.label.escapedOnOneLine, max(10, columns / 2))
         let standing = label.columns + trip.columns <= columns / 2 ? label + trip : label
-        let names = picture.people.map(\.escapedOnOneLine).joined(separator: ", ")
-        let title = Self.cut("\(picture.title.escapedOnOneLine)  \(names)", columns - standing.columns - 2)
+        let names = picture.people.map(\.escapedAsName).joined(separator: ", ")
+        let title = Self.cut("\(picture.title.escapedAsName)  \(names)", columns - standing.columns - 2)
         let gap = String(repeating: " ", count: max(1, columns - title.columns - standing.columns))
         var lines = [style.paint(title, .prompt) + gap + style.paint(standing, isLive ? .good : .bad)]
         lines.append(style.paint(String(repeating: "─", count: max(1, columns)), .dim))
@@ -120,7 +120,7 @@ struct ChatBoard: Hashable, Sendable {
         guard !picture.typing.isEmpty else {
             return style.paint(Self.cut((picture.hasEarlier ? "↑ older messages, " : "") + "Control-C ends", columns), .dim)
         }
-        let names = picture.typing.prefix(3).map(\.escapedOnOneLine).joined(separator: ", ")
+        let names = picture.typing.prefix(3).map(\.escapedAsName).joined(separator: ", ")
         return style.paint(Self.cut("\(names) \(picture.typing.count == 1 ? "is" : "are") typing…", columns), .note)
     }
 
@@ -133,7 +133,7 @@ struct ChatBoard: Hashable, Sendable {
 
     /// The rows of one message: time, who, what, and on the last its tick.
     static func rows(of message: ChatMessage, columns: Int, _ style: Style) -> [String] {
-        let who = message.isOwn ? "you" : message.user?.text.escapedOnOneLine ?? "?"
+        let who = message.isOwn ? "you" : message.user?.text.escapedAsName ?? "?"
         let head = "\(TimeOfDay.minutes(of: message.at)) \(cut(who, max(4, columns / 3))): "
         let words = message.isDeleted ? "(deleted)" : message.text.escapedForTerminal(indent: "").replacing("\t", with: "    ")
         let tail =

@@ -7,7 +7,7 @@ enum EntryLine {
     /// One line, without its end; the payload as it is, on the line.
     static func json(_ entry: Entry, room: RoomName) -> String {
         var fields = [
-            ("room", quoted(room.text)), ("seq", String(entry.seq)), ("id", quoted("\(entry.id)")), ("user", quoted(entry.user.text)),
+            ("room", named(room.text)), ("seq", String(entry.seq)), ("id", quoted("\(entry.id)")), ("user", named(entry.user.text)),
             ("at", String(entry.at)), ("sent", String(entry.sent)), ("device", quoted("\(entry.device)")), ("cseq", String(entry.cseq)),
             ("type", quoted(entry.type)),
         ]
@@ -58,7 +58,7 @@ enum EntryLine {
             if let text = entry.content(ChatText.self) { text.text } else if entry.type.hasPrefix("holdfast.") { nil } else {
                 "(\(entry.type), \(entry.payload.bytes.count.counted("byte")))"
             }
-        return words.map { "\(entry.user.text): \($0)".escapedForTerminal() }
+        return words.map { entry.user.text.escapedAsName + ": " + $0.escapedForTerminal() }
     }
 
     /// One line, and nothing in it that could drive a terminal: what others wrote stands in it.
@@ -70,6 +70,17 @@ enum EntryLine {
         switch payload {
         case .json(let bytes): ("body", String(decoding: bytes, as: UTF8.self))
         case .binary(let bytes): ("bin", quoted(Data(bytes).base64EncodedString()))
+        }
+    }
+
+    /// A name as a string of JSON, with what nobody would see written as `\u200B`.
+    private static func named(_ text: String) -> String {
+        quoted(text).unicodeScalars.reduce(into: "") { result, scalar in
+            guard scalar.isHidden else { return result.unicodeScalars.append(scalar) }
+            for unit in String(scalar).utf16 {
+                let digits = String(unit, radix: 16, uppercase: true)
+                result += "\\u" + "0000".dropLast(digits.count) + digits
+            }
         }
     }
 

@@ -1,4 +1,15 @@
+import RoomCore
+
 extension StringProtocol {
+    /// A name on one line, with what nobody would see written out too: two names that look the same are the same.
+    ///
+    /// In texts such characters stay, for some scripts and emoji need them.
+    var escapedAsName: String {
+        unicodeScalars.reduce(into: "") { result, scalar in
+            result += scalar.drivesTerminal || scalar.isHidden ? scalar.written : String(scalar)
+        }
+    }
+
     /// This text with every character that could drive a terminal written out as `\u{1B}`, so that a peer's text is only text.
     ///
     /// Line ends stay, each followed by `indent`, so that no line of a message looks like one of ours. Tabs stay.
