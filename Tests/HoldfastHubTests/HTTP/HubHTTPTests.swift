@@ -152,8 +152,7 @@ extension HubTests {
                 }
                 let answer = try await ask(hub, "GET /api/rooms/abc/export", key: Self.key)
                 #expect(answer.head.status == 200 && answer.head.headers["Content-Type"] == "application/x-ndjson")
-                // The answer comes in chunks, whose lengths stand on lines of their own.
-                let frames = try answer.body.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("{") }.map { line in
+                let frames = try Self.content(answer.body).split(whereSeparator: \.isNewline).map { line in
                     try Array(line.utf8).withUnsafeBytes { try HubFrame.decode(json: $0) }
                 }
                 guard case .state(let state)? = frames.first else { throw ScriptedPeer.Ended() }
@@ -163,6 +162,21 @@ extension HubTests {
                 #expect(entries.last?.payload == .json(Array("{ \"n\": 600}".utf8)))
                 #expect(try await ask(hub, "GET /api/rooms/nobody/export", key: Self.key).head.status == 404)
                 #expect(try await ask(hub, "GET /api/rooms/abc/export").head.status == 401)
+            }
+        }
+
+        /// What came in chunks, put together.
+        private static func content(_ chunks: String) throws -> String {
+            var reader = try BodyReader(of: RequestHead(target: "/", headers: ["Transfer-Encoding": "chunked"]))
+            var (bytes, content) = (Array(chunks.utf8)[...], [UInt8]())
+            while true {
+                switch try bytes.withUnsafeBytes({ try reader.next($0) }) {
+                case .content(let count):
+                    content += bytes.prefix(count)
+                    bytes.removeFirst(count)
+                case .framing(let count): bytes.removeFirst(count)
+                case .more, .end: return String(decoding: content, as: UTF8.self)
+                }
             }
         }
 

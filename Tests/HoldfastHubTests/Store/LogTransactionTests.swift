@@ -12,7 +12,9 @@ struct LogTransactionTests {
 
     @Test func `nothing is written after a transaction that has ended by itself`() async throws {
         let failing = NIOLockedValueBox<LogWriter?>(nil)
-        let writer = LogWriter(place: LogPlace(directory: bench.path), retention: RoomRetention()) { point in
+        let place = LogPlace(directory: bench.path)
+        #expect(try place.prepare().isEmpty)
+        let writer = LogWriter(place: place, retention: RoomRetention()) { point in
             guard point == .hubAppendsPartly else { return }
             // As SQLite does at an I/O error.
             failing.withLockedValue(\.self)?.assumeIsolated { try? $0.present().connection.run("ROLLBACK") }
