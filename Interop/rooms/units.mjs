@@ -589,6 +589,12 @@ const tests = {
         assert.deepEqual(said(log()), ["kept"]);
         await assert.rejects(ann.client.send(room, text("x".repeat(70_000))), (error) => error.reason === "tooLong");
     },
+    async "Half a character, which the hub would refuse, is replaced; whole ones are not"() {
+        const { people: [ann], log, calm } = await world("ann");
+        await ann.client.send(room, text("a\ud83d b\ude00 c\ud83d\ude00 \\ud83d"));
+        await calm();
+        assert.deepEqual(said(log()), ["a\ufffd b\ufffd c\ud83d\ude00 \\ud83d"]);
+    },
     async "History is loaded from the hub, then stored, and read from there without a link"() {
         const { people: [ann, bob], calm } = await world("ann", "bob");
         for (let count = 1; count <= 20; count++) await ann.client.send(room, text(`${count}`));

@@ -12,6 +12,13 @@ export class OutboxError extends Error {
     }
 }
 
+/** The body with each half of a pair of surrogates replaced: the hub refuses those. JSON.stringify leaves nothing else as such an escape. */
+function paired(body) {
+    const text = JSON.stringify(body);
+    if (!/\\ud[89a-f]/.test(text)) return body;
+    return JSON.parse(text, (_, value) => (typeof value === "string" ? value.replace(/\p{Surrogate}/gu, "\ufffd") : value));
+}
+
 /** What a browser says of its storage, in words for people. */
 async function stored(write) {
     try {
@@ -35,6 +42,7 @@ export class Outbox {
     async send(name, { type, body = null, about, id }) {
         const { link, turns, store, time } = this.#desk;
         const limit = link.welcome?.limits?.body ?? 65_536;
+        body = paired(body);
         if (new TextEncoder().encode(JSON.stringify(body)).length > limit) {
             throw new OutboxError("tooLong", `A message may have ${limit} bytes.`);
         }
