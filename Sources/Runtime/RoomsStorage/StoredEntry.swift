@@ -67,8 +67,9 @@ package enum StoredEntry {
             isAdmin: flags & admin != 0)
     }
 
-    /// What changes with each bit of the bytes and of the number: every step can be undone, so that one changed word is never made up for by
-    /// nothing. It is no protection from anybody who wants to change them.
+    /// What changes with each bit of the bytes and of the number.
+    ///
+    /// Every step can be undone, so that one word that changed always shows. It is no protection from anybody who wants to change them.
     private static func seal(_ bytes: UnsafeRawBufferPointer, seq: Int64) -> UInt64 {
         var sum = UInt64(bitPattern: seq) ^ UInt64(bytes.count) << 40
         func mix(_ word: UInt64) {

@@ -13,10 +13,12 @@ package struct LogClock: Hashable, Sendable {
 
         /// For people.
         package var description: String {
-            switch self {
-            case .behind(let distance): "it is \(Self.words(distance)) behind the log's last time; nothing is forgotten meanwhile: set it right"
-            case .ahead(let distance): "it is \(Self.words(distance)) ahead of the log's last time; nothing is forgotten meanwhile: set it right"
-            }
+            let place =
+                switch self {
+                case .behind(let distance): "\(Self.words(distance)) behind"
+                case .ahead(let distance): "\(Self.words(distance)) ahead of"
+                }
+            return "it is \(place) the log's last time; nothing is forgotten meanwhile: set it right"
         }
 
         private static func words(_ distance: Int64) -> String {
