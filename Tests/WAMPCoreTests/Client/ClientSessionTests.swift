@@ -79,6 +79,21 @@ import Testing
         #expect(bench.look() == [refused("wamp.error.protocol_violation", text), .drop(.violation(text))])
     }
 
+    @Test func `a second challenge on a connection is a violation, whatever its method: each answer tells more of a password`() {
+        for method in ["wampcra", "ticket"] {
+            var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["wampcra", "ticket"]))
+            for _ in 0..<2 {
+                bench.handle(.lost, .open)
+                bench.receive(.challenge(method: "wampcra", extra: ["challenge": "c"]))
+                bench.handle(.proven(ClientHandle(bench.machine.lastHandle - 1), signature: "s", extra: [:]))
+                #expect(bench.sent().last == .authenticate(signature: "s", extra: [:]))
+                bench.receive(.challenge(method: method, extra: [:]))
+                let text = "a second CHALLENGE"
+                #expect(bench.look() == [refused("wamp.error.protocol_violation", text), .drop(.violation(text))])
+            }
+        }
+    }
+
     @Test func `without a proof the client aborts, and does not tell the router why`() {
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["ticket"]))
         bench.handle(.open)

@@ -19,6 +19,8 @@ extension ClientMachine {
         guard policy.authMethods.contains(method) else {
             return violate("CHALLENGE by a method that was not offered", at: now, into: &effects)
         }
+        // Each answer is one more guess at the password, and with several methods one more secret.
+        guard self.method == nil else { return violate("a second CHALLENGE", at: now, into: &effects) }
         let handle = newHandle()
         (phase, self.method) = (.proving(handle), method)
         effects.append(.prove(handle, method: method, extra: extra))

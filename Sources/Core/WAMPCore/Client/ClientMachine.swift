@@ -9,7 +9,7 @@ public struct ClientMachine: Machine {
     public let policy: ClientPolicy
 
     var phase = Phase.apart
-    /// The method of the last challenge.
+    /// The method of the challenge.
     var method: String?
     /// The session while the router's proof is checked.
     var candidate: JoinedSession?
