@@ -26,18 +26,34 @@ public struct WAMPRouterConfiguration: Sendable {
         public var farewell: Duration = .seconds(5)
         /// How long finding out who a client is may take, for each step.
         public var authentication: Duration = .seconds(5)
+        /// How many logins of one address may fail, whomever they name; behind a proxy all clients have its address.
+        public var failedLoginsPerAddress = LoginRate(burst: 20, pause: .seconds(1))
+        /// How many logins as one user may fail, wherever they come from, but for addresses from where that user has logged in.
+        public var failedLoginsPerUser = LoginRate(burst: 20, pause: .seconds(5))
 
         /// The defaults.
         public init() {}
     }
 
+    /// How many logins may fail; more are examined later, or answered `wamp.error.unavailable` if they would wait for over 3 s.
+    public struct LoginRate: Hashable, Sendable {
+        /// So many at once.
+        public var burst: Int
+        /// And another each time that so long has passed.
+        public var pause: Duration
+
+        /// A rate.
+        public init(burst: Int, pause: Duration) { (self.burst, self.pause) = (burst, pause) }
+    }
+
     /// Where to listen, and what a connection may cost.
     ///
     /// Compression is off unless it is asked for here: it costs memory for each connection, and then an event is compressed for each
-    /// subscriber anew.
+    /// subscriber anew. One address may have 1,000 connections; behind a proxy all clients have its address, so there the proxy has to count.
     public var server: WebSocketServerConfiguration = {
         var server = WebSocketServerConfiguration()
         server.compression = nil
+        server.maximumConnectionsPerAddress = 1000
         server.unsentLimit = 128 * 1024
         return server
     }()

@@ -51,6 +51,33 @@ import WAMPSigning
         }
     }
 
+    @Test func `guesses are slowed down, whether or not there is such a user, and a right proof is taken after that`() async throws {
+        let clock = ManualClock()
+        try await RouterStage.run(try Self.closed(), clock: clock) { stage in
+            let details: ValueMap = ["authid": "ann", "authmethods": ["ticket"]]
+            for name in ["ann", "dan"] {
+                var refusals: [String?] = []
+                for _ in 0..<20 {
+                    guard case .abort(_, let reason, _) = try await answer(stage.guest(), name, "ticket", { _ in "wrong" }) else { break }
+                    refusals.append(reason)
+                }
+                #expect(refusals == [String](repeating: WAMPURI.Error.authenticationFailed, count: 20))
+                let details: ValueMap = ["authid": .text(name), "authmethods": ["ticket"]]
+                guard case .abort(_, WAMPURI.Error.unavailable, _) = try await stage.guest().hello(details) else {
+                    throw RouterGuest.Ended()
+                }
+            }
+            // Others are not concerned.
+            guard case .challenge = try await stage.guest().hello(["authid": "bob", "authmethods": ["wampcra"]]) else {
+                throw RouterGuest.Ended()
+            }
+            clock.advance(by: .seconds(10))
+            guard case .challenge = try await stage.guest().hello(details),
+                case .welcome = try await answer(stage.guest(), "ann", "ticket", { _ in "sesame" })
+            else { throw RouterGuest.Ended() }
+        }
+    }
+
     @Test(arguments: ["ticket", "wampcra"])
     func `a wrong proof, one by another method, and one of nobody are refused alike`(_ method: String) async throws {
         try await RouterStage.run(try Self.closed()) { stage in

@@ -113,4 +113,71 @@ import WAMPSigning
             #expect(self.name(try await challenge.answer(try key.answer(challenge.extra), ValueMap())) == nil)
         }
     }
+
+    /// Lists of one user, ann, with one proof of each kind.
+    private static let lists: [WAMPUsers] = {
+        let salted = (try? ChallengeResponse.saltedSecret("hush", salt: "c0ffee==", iterations: 2000)) ?? ""
+        let proofs: [WAMPUsers.Proof?] = [
+            .ticket("sesame"), .cra(CRASecret("hush")), .cra(CRASecret(salted: salted, salt: "c0ffee==", iterations: 2000)),
+            .cryptosign(publicKey: CryptosignKey().publicKey),
+            (try? ScramKeys(password: "sesame", dialect: .crossbar, hash: .pbkdf2(iterations: 1000))).map { .scram($0) },
+            (try? ScramKeys(password: "sesame", dialect: .standard, hash: .pbkdf2(iterations: 1000))).map { .scram($0) },
+        ]
+        return proofs.compactMap(\.self).map { proof in
+            var users = WAMPUsers(anonymousRole: nil)
+            users.add("ann", proof, role: "backend")
+            return users
+        }
+    }()
+
+    @Test(arguments: 0..<6) func `nothing in a challenge tells who is on the list, whatever is offered`(_ number: Int) async throws {
+        let users = try #require(Self.lists.count == 6 ? Self.lists[number] : nil)
+        let methods = ["ticket", "wampcra", "cryptosign", "scram", "wamp-scram"]
+        let nonce = ScramClient(user: "ann", password: "sesame").extra
+        for first in methods {
+            for second in methods {
+                var shapes: [[String: String]] = []
+                for name in ["ann", "dan"] {
+                    var extra = nonce
+                    extra["pubkey"] = .text(CryptosignKey().publicKey)
+                    let details: ValueMap = [
+                        "authid": .text(name), "authmethods": [.text(first), .text(second)], "authextra": .map(extra),
+                    ]
+                    let admission = try await users.examine(WAMPApplicant(realm: "realm1", details: details))
+                    switch admission {
+                    case .challenged(let method, let extra, let answer):
+                        var shape = ["method": method]
+                        for entry in extra.entries {
+                            // What is drawn or derived has the same length and padding, all else is the same.
+                            let text = entry.value.string.map { "\($0.utf8.count)" + $0.filter { $0 == "=" } }
+                            shape[entry.key.string ?? ""] = text ?? "\(entry.value)"
+                        }
+                        if method == "wampcra" {
+                            shape["shown"] = try shown(extra).filter { $0.key != "authid" }.map { "\($0)=\($1)" }.sorted().joined()
+                        }
+                        shapes.append(shape)
+                        #expect(self.name(try await answer("guess", ValueMap())) == nil)
+                    case .refused(let reason, let message): shapes.append([reason: message])
+                    case .accepted: Issue.record("accepted")
+                    }
+                }
+                #expect(shapes.count == 2 && shapes[0] == shapes[1], "\(first), \(second)")
+            }
+        }
+    }
+
+    @Test func `names that are not on the list are challenged like this or that user, each always alike`() async throws {
+        var users = WAMPUsers(anonymousRole: "anonymous")
+        users.add("ann", .ticket("sesame"))
+        users.add("bob", .cra(CRASecret(salted: "x", salt: "0123abcd", iterations: 2000)))
+        var seen: Set<String> = []
+        for number in 0..<40 {
+            let details: ValueMap = ["authid": .text("dan\(number)"), "authmethods": ["wampcra", "ticket", "anonymous"]]
+            let (one, other) = (try await challenge(users, details), try await challenge(users, details))
+            #expect(one.method == other.method && one.extra["salt"] == other.extra["salt"])
+            if let salt = one.extra["salt"]?.string { #expect(salt.count == 8 && salt.allSatisfy { $0.isHexDigit && !$0.isUppercase }) }
+            seen.insert(one.method + (one.extra["salt"]?.string ?? ""))
+        }
+        #expect(seen.contains("ticket") && seen.count > 5)
+    }
 }

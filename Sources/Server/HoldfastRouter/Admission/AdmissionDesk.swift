@@ -1,8 +1,10 @@
 import CodecCore
+import HoldfastServer
 import Logging
 import MachineCore
 import NIOCore
 import WAMPCore
+import WAMPSigning
 import WebSocketRuntime
 
 /// Has clients examined that want to join, beside the router: one examination of each, with a deadline.
@@ -11,17 +13,40 @@ import WebSocketRuntime
 final class AdmissionDesk: @unchecked Sendable {
     private struct Case {
         let number: UInt64
+        let user: String?
+        let charge: LoginThrottle.Charge?
+        /// Whether it looks at the answer to a challenge.
+        let isProof: Bool
         var tasks: [Task<Void, Never>] = []
     }
     typealias Answer = @Sendable (_ signature: String, _ extra: ValueMap) async throws -> WAMPAdmission
 
     private let authenticator: any WAMPAuthenticator
     private let patience: Duration
+    private var throttle: LoginThrottle
     private var cases: [RouterConnection: Case] = [:]
-    private var answers: [RouterConnection: Answer] = [:]
+    /// Who looks at the answer, and as whom the client wants to join.
+    private var answers: [RouterConnection: (user: String?, answer: Answer)] = [:]
+    /// From where clients come that have not joined.
+    private var addresses: [RouterConnection: String] = [:]
     private var count: UInt64 = 0
 
-    init(_ authenticator: any WAMPAuthenticator, patience: Duration) { (self.authenticator, self.patience) = (authenticator, patience) }
+    init(_ authenticator: any WAMPAuthenticator, limits: WAMPRouterConfiguration.Limits) {
+        (self.authenticator, patience) = (authenticator, limits.authentication)
+        throttle = LoginThrottle(byAddress: LoginThrottle.Rate(limits.failedLoginsPerAddress), byUser: .init(limits.failedLoginsPerUser))
+    }
+
+    /// A client has connected.
+    func note(_ connection: RouterConnection, _ transport: ValueMap) {
+        addresses[connection] = Self.address(of: transport)
+    }
+
+    /// Of `host:port` what limits per address count; nil for a client that has no address, such as one of a Unix domain socket.
+    private static func address(of transport: ValueMap) -> String? {
+        guard let peer = transport["peer"]?.string, let colon = peer.lastIndex(of: ":"), colon > peer.startIndex else { return nil }
+        let host = peer[..<colon]
+        return SocketAddress.network(of: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host))
+    }
 
     /// Has a client examined; the core hears of the verdict.
     func examine(_ connection: RouterConnection, _ credentials: RouterCredentials, for core: RouterCore) {
@@ -29,29 +54,46 @@ final class AdmissionDesk: @unchecked Sendable {
         case .hello(let realm, let details):
             let (authenticator, applicant) = (authenticator, WAMPApplicant(realm: realm, details: details))
             answers[connection] = nil
-            start(connection, core) { try await authenticator.examine(applicant) }
+            // Who claims nothing proves nothing.
+            let isClaim = !applicant.methods.allSatisfy { $0 == SigningMethod.anonymous }
+            start(connection, applicant.authID, isClaim: isClaim, isProof: false, core) { try await authenticator.examine(applicant) }
         case .answer(let signature, let extra):
-            guard let answer = answers.removeValue(forKey: connection) else {
+            guard let (user, answer) = answers.removeValue(forKey: connection) else {
                 return core.submit([.examined(connection, .unproven)])
             }
-            start(connection, core) { try await answer(signature, extra) }
+            start(connection, user, isClaim: true, isProof: true, core) { try await answer(signature, extra) }
         }
     }
 
     /// A client is gone.
     func forget(_ connection: RouterConnection) {
+        addresses[connection] = nil
+        end(connection)
+    }
+
+    private func end(_ connection: RouterConnection) {
         answers[connection] = nil
         for task in cases.removeValue(forKey: connection)?.tasks ?? [] { task.cancel() }
     }
 
     private func start(
-        _ connection: RouterConnection, _ core: RouterCore, _ examine: @escaping @Sendable () async throws -> WAMPAdmission
+        _ connection: RouterConnection, _ user: String?, isClaim: Bool, isProof: Bool, _ core: RouterCore,
+        _ examine: @escaping @Sendable () async throws -> WAMPAdmission
     ) {
+        var (wait, charge) = (Duration.zero, LoginThrottle.Charge?.none)
+        if isClaim {
+            switch throttle.begin(address: addresses[connection], user: user, at: core.time.now()) {
+            case .examine(let after, let made): (wait, charge) = (after, made)
+            case .refused(let until): return core.submit([.examined(connection, .tooMany(until))])
+            }
+        }
         count += 1
-        let (number, deadline, time) = (count, core.time.now() + patience, core.time)
+        let (number, time, beginning) = (count, core.time, core.time.now() + wait)
+        let (deadline, waits) = (beginning + patience, wait > .zero)
         // SAFETY: both end with the verdict or when the client is gone; the second, at the latest, at its deadline.
         let examination = Task {
             do {
+                if waits { try await time.sleep(beginning) }
                 let admission = try await examine()
                 core.loop.execute { self.conclude(connection, number, admission, core) }
             } catch {
@@ -62,7 +104,7 @@ final class AdmissionDesk: @unchecked Sendable {
             guard (try? await time.sleep(deadline)) != nil else { return }
             core.loop.execute { self.fail(connection, number, "it took too long", core) }
         }
-        cases[connection] = Case(number: number, tasks: [examination, timer])
+        cases[connection] = Case(number: number, user: user, charge: charge, isProof: isProof, tasks: [examination, timer])
     }
 
     private func fail(_ connection: RouterConnection, _ number: UInt64, _ reason: String, _ core: RouterCore) {
@@ -73,20 +115,37 @@ final class AdmissionDesk: @unchecked Sendable {
     }
 
     private func conclude(_ connection: RouterConnection, _ number: UInt64, _ admission: WAMPAdmission, _ core: RouterCore) {
-        guard cases[connection]?.number == number else { return }
-        forget(connection)
+        guard let found = cases[connection], found.number == number else { return }
+        end(connection)
         switch admission {
-        case .accepted(let principal): core.take([.examined(connection, .accepted(principal))])
+        case .accepted(let principal):
+            payBack(found, isProven: found.isProof, core)
+            core.take([.examined(connection, .accepted(principal))])
         case .refused(let reason, let message): core.take([.examined(connection, .refused(reason: reason, message: message))])
         case .challenged(let method, let extra, let answer):
-            answers[connection] = answer
+            payBack(found, isProven: false, core)
+            answers[connection] = (found.user, answer)
             core.take([.examined(connection, .challenged(method: method, extra: extra))])
         }
     }
+
+    private func payBack(_ found: Case, isProven: Bool, _ core: RouterCore) {
+        if let charge = found.charge { throttle.payBack(charge, isProven: isProven, at: core.time.now()) }
+    }
+}
+
+extension LoginThrottle.Rate {
+    fileprivate init(_ rate: WAMPRouterConfiguration.LoginRate) { self.init(burst: rate.burst, pause: rate.pause) }
 }
 
 extension RouterVerdict {
     /// An answer came that nobody waits for.
     fileprivate static let unproven = RouterVerdict.refused(
         reason: WAMPURI.Error.authenticationFailed, message: "there was no challenge")
+
+    /// Too many logins have failed.
+    fileprivate static func tooMany(_ until: Duration) -> RouterVerdict {
+        .refused(
+            reason: WAMPURI.Error.unavailable, message: "too many logins have failed; try again in \(until.components.seconds + 1) s")
+    }
 }

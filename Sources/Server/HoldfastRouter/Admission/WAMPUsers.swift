@@ -36,13 +36,17 @@ public struct WAMPUsers: WAMPAuthenticator {
     private struct User: Sendable {
         let role: String
         let proof: Proof
+        /// Made up: whatever is answered proves nothing.
+        var isDecoy = false
     }
 
     /// As what clients join that do not say who they are; nil: they may not.
     public var anonymousRole: String?
     private var users: [String: [User]] = [:]
-    /// What the salts follow from that those are told who are not on the list.
-    private let decoySeed = "\(UInt64.random(in: 0 ... .max))"
+    /// The names on the list, all and by method.
+    private var holders: [String?: [String]] = [:]
+    /// What follows from it is what those are told who are not on the list.
+    private let decoys = Decoys()
 
     /// Nobody but anonymous clients, with a role of that name unless told otherwise.
     public init(anonymousRole: String? = "anonymous") { self.anonymousRole = anonymousRole }
@@ -53,31 +57,58 @@ public struct WAMPUsers: WAMPAuthenticator {
     public mutating func add(_ name: String, _ proof: Proof, role: String = "user") {
         users[name]?.removeAll { $0.proof.method == proof.method && $0.proof.publicKey == proof.publicKey }
         users[name, default: []].append(User(role: role, proof: proof))
+        for method in [nil, proof.method] where holders[method]?.contains(name) != true { holders[method, default: []].append(name) }
     }
 
     /// Lets in who is anonymous or on the list, by the first of the offered methods that fits.
+    ///
+    /// Who is not on the list is challenged like somebody who is, chosen by the name: by the same methods, in the same role, with a salt
+    /// of the same kind, and always the same; so nothing tells whether there is such a user.
     public func examine(_ applicant: WAMPApplicant) async throws -> WAMPAdmission {
         let methods = applicant.methods.isEmpty ? [SigningMethod.anonymous] : applicant.methods
-        var isKnown = false
+        let key = applicant.extra["pubkey"]?.string?.lowercased()
         for method in methods {
             if method == SigningMethod.anonymous {
                 guard let anonymousRole else { continue }
                 return .accepted(RouterPrincipal(authRole: anonymousRole))
             }
-            guard users.values.contains(where: { $0.contains { $0.proof.method == method } }) else { continue }
-            isKnown = true
             guard let name = name(of: applicant, method) else { continue }
-            let key = applicant.extra["pubkey"]?.string?.lowercased()
-            let user = users[name]?.first { user in
+            let user = entries(of: name).first { user in
                 // Of several keys the one that the client says it has.
                 user.proof.method == method && (key == nil || user.proof.publicKey == nil || user.proof.publicKey == key)
             }
             if let user { return challenge(name, user, applicant) }
         }
-        guard isKnown else {
-            return .refused(reason: WAMPURI.Error.noMatchingAuthMethod, message: "none of the offered methods is known here")
+        // Nothing of that is what this user has: it is asked for the first that anybody has, and not believed.
+        for method in methods {
+            let name = applicant.authID ?? ""
+            guard let like = like(name, having: method), let proof = like.first(where: { $0.proof.method == method }) else { continue }
+            return challenge(name, decoy(of: name, like: proof), applicant)
         }
-        return decoy(methods, applicant)
+        return .refused(reason: WAMPURI.Error.noMatchingAuthMethod, message: "none of the offered methods is known here")
+    }
+
+    /// What a user has, or would have if it were on the list; both are found, so that it takes as long.
+    private func entries(of name: String) -> [User] {
+        let decoys = like(name, having: nil)?.map { decoy(of: name, like: $0) }
+        return users[name] ?? decoys ?? []
+    }
+
+    /// The user on the list that a name which is not is treated like.
+    private func like(_ name: String, having method: String?) -> [User]? {
+        guard let names = holders[method], !names.isEmpty else { return nil }
+        return users[names[decoys.place(of: name, among: names.count)]]
+    }
+
+    private func decoy(of name: String, like user: User) -> User {
+        let kind: Proof.Kind =
+            switch user.proof.kind {
+            case .ticket: .ticket(decoys.secret(of: name))
+            case .cra(let secret): .cra(decoys.secret(of: name, like: secret))
+            case .cryptosign: .cryptosign(decoys.publicKey(of: name))
+            case .scram(let keys): .scram(decoys.keys(of: name, like: keys))
+            }
+        return User(role: user.role, proof: Proof(kind: kind, method: user.proof.method), isDecoy: true)
     }
 
     /// A client with a key need not say who it is.
@@ -88,61 +119,29 @@ public struct WAMPUsers: WAMPAuthenticator {
     }
 
     private func challenge(_ name: String, _ user: User, _ applicant: WAMPApplicant) -> WAMPAdmission {
-        let method = user.proof.method
+        let (method, isDecoy) = (user.proof.method, user.isDecoy)
         let principal = RouterPrincipal(authID: name, authRole: user.role, authMethod: method, authProvider: "static")
+        // What is made up is looked at as well, so that it takes as long.
+        @Sendable func verdict(_ isGenuine: Bool) -> WAMPAdmission { isGenuine && !isDecoy ? .accepted(principal) : .unproven }
         switch user.proof.kind {
         case .ticket(let known):
-            return .challenged(method: method, extra: ValueMap()) { ticket, _ in
-                Ticket.isGenuine(ticket, known: known) ? .accepted(principal) : .unproven
-            }
+            return .challenged(method: method, extra: ValueMap()) { ticket, _ in verdict(Ticket.isGenuine(ticket, known: known)) }
         case .cra(let secret):
             let challenge = CRAChallenge(authID: name, authRole: user.role, secret: secret)
-            return .challenged(method: method, extra: challenge.extra) { answer, _ in
-                challenge.isAnswered(by: answer) ? .accepted(principal) : .unproven
-            }
+            return .challenged(method: method, extra: challenge.extra) { answer, _ in verdict(challenge.isAnswered(by: answer)) }
         case .cryptosign(let key):
             guard let challenge = CryptosignChallenge(publicKey: key) else { return .unproven }
-            return .challenged(method: method, extra: challenge.extra) { answer, _ in
-                challenge.isAnswered(by: answer) ? .accepted(principal) : .unproven
-            }
+            return .challenged(method: method, extra: challenge.extra) { answer, _ in verdict(challenge.isAnswered(by: answer)) }
         case .scram(let keys):
             // Anybody may say hello without a nonce.
             guard let challenge = try? ScramChallenge(user: name, keys: keys, hello: applicant.extra) else { return .unproven }
             return .challenged(method: method, extra: challenge.extra) { answer, _ in
-                guard let extra = challenge.welcome(answer: answer) else { return .unproven }
+                guard let extra = challenge.welcome(answer: answer), !isDecoy else { return .unproven }
                 var principal = principal
                 principal.authExtra = extra
                 return .accepted(principal)
             }
         }
-    }
-
-    /// Who is not on the list is challenged like those who are, so that names cannot simply be tried; not with SCRAM, which needs keys.
-    ///
-    /// With WAMP-CRA like the first by name of those users, for a challenge says a role, and perhaps a salt.
-    private func decoy(_ methods: [String], _ applicant: WAMPApplicant) -> WAMPAdmission {
-        for method in methods {
-            let likes = users.filter { $0.value.contains { $0.proof.method == method } }.min { $0.key < $1.key }?.value
-            guard let like = likes?.first(where: { $0.proof.method == method }) else { continue }
-            switch like.proof.kind {
-            case .ticket: return .challenged(method: method, extra: ValueMap()) { _, _ in .unproven }
-            case .cra(let secret):
-                let name = applicant.authID ?? ""
-                var extra = CRAChallenge(authID: name, authRole: like.role, secret: secret).extra
-                if let salt = extra["salt"]?.string { extra["salt"] = .text(decoySalt(for: name, like: salt)) }
-                return .challenged(method: method, extra: extra) { _, _ in .unproven }
-            case .cryptosign(let key):
-                guard let nobody = CryptosignChallenge(publicKey: key) else { continue }
-                return .challenged(method: method, extra: nobody.extra) { _, _ in .unproven }
-            case .scram: continue
-            }
-        }
-        return .unproven
-    }
-
-    /// The same whenever a name is tried, and another for each.
-    private func decoySalt(for name: String, like salt: String) -> String {
-        String(((try? ChallengeResponse.saltedSecret(name, salt: decoySeed, iterations: 1)) ?? decoySeed).prefix(salt.count))
     }
 }
 

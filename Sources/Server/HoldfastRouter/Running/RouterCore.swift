@@ -52,7 +52,7 @@ final class RouterCore: @unchecked Sendable {
         if let present = Timestamp(secondsSince1970: Date().timeIntervalSince1970) { policy.epoch = present }
         machine = RouterMachine(policy: policy, seed: seed)
         journal = RouterJournal(configuration.logger)
-        desk = AdmissionDesk(configuration.authenticator, patience: configuration.limits.authentication)
+        desk = AdmissionDesk(configuration.authenticator, limits: configuration.limits)
         ports = loops.prefix(RouterConnection.mostPorts).enumerated().map { RouterPort($1, number: $0, core: self) }
         parcels = ports.map { _ in [] }
         portsByLoop = Dictionary(uniqueKeysWithValues: ports.map { (ObjectIdentifier($0.loop), $0) })
@@ -103,6 +103,7 @@ final class RouterCore: @unchecked Sendable {
             news.messagesIn += 1
             journal.received(message, from: connection)
             return machine.handle(permitted(message, of: connection), at: now, into: &effects)
+        case .opened(let connection, let transport): desk.note(connection, transport)
         case .closed(let connection): forget(connection)
         case .undelivered(let connection, let message, _):
             machine.handle(input, at: now, into: &effects)

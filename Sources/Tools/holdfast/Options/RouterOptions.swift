@@ -46,10 +46,16 @@ struct RouterOptions: ParsableArguments {
     @Flag(help: "Offer neither the meta API nor its events.")
     var noMeta = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Let one address have so many connections; behind a proxy as many as all (default: 1000).", valueName: "count"))
+    var addressConnections: Int?
+
     @Flag(help: "Log each message, in words: kinds, names and numbers, not what they carry.")
     var trace = false
 
     func validate() throws {
+        guard 1...1_000_000 ~= addressConnections ?? 1 else { throw ValidationError("--address-connections: 1 to 1000000.") }
         guard 0...1_000_000 ~= history else { throw ValidationError("--history: 0 to 1000000.") }
         if let users, access(users, R_OK) != 0 {
             throw ValidationError("cannot read \(users.escapedOnOneLine): \(String(cString: strerror(errno))).")
@@ -63,9 +69,10 @@ struct RouterOptions: ParsableArguments {
         (policy.hasStrictURIs, policy.hasMetaAPI) = (strictUris, !noMeta)
         (policy.historyLength, policy.quirks) = (history, quirks.policy)
         var configuration = WAMPRouterConfiguration(policy: policy)
-        let unsentLimit = configuration.server.unsentLimit
+        let defaults = configuration.server
         configuration.server = server
-        configuration.server.unsentLimit = unsentLimit
+        configuration.server.unsentLimit = defaults.unsentLimit
+        configuration.server.maximumConnectionsPerAddress = addressConnections ?? defaults.maximumConnectionsPerAddress
         configuration.server.compression = nil
         // Two long messages in a row are no sign of a slow client.
         configuration.limits.waiting = max(configuration.limits.waiting, 4 * min(server.limits.message, .max / 4))
