@@ -10,7 +10,9 @@ struct WAMPRegisterCommand: WAMPRealmCommand {
             Answers with what a call brought (--echo), with the same each time (--reply), or with what a shell command prints (--exec): \
             JSON, or else a text. The command has the call on its standard input, as a line of JSON: {"procedure":…,"args":[…],"kwargs":{…}}. \
             With --progress each line that it prints is a part of the result, sent as it comes. A command whose status is not 0 answers \
-            with the error wamp.error.runtime_error and the end of what it wrote to standard error. It is ended when the caller cancels.
+            with the error wamp.error.runtime_error and the end of what it wrote to standard error. It is ended when the caller cancels. \
+            Commands run for --concurrency calls at once, others wait for their turn; of more than 1024 the rest is answered \
+            wamp.error.unavailable.
 
             Each call is printed as a line of JSON. The registration survives the connection. Ends with SIGINT, or after --count or --for.
 
@@ -39,6 +41,9 @@ struct WAMPRegisterCommand: WAMPRealmCommand {
     @Flag(help: "With --exec: send each line as a part of the result, as it comes; the last is the result.")
     var progress = false
 
+    @Option(help: ArgumentHelp("With --exec: run so many commands at once (default: \(Self.mostCommands)).", valueName: "count"))
+    var concurrency: Int?
+
     @Option(help: "How the URIs of calls are compared with it.")
     var match = WAMPMatch.exact
 
@@ -54,6 +59,9 @@ struct WAMPRegisterCommand: WAMPRealmCommand {
     @Option(name: .customLong("for"), help: ArgumentHelp("End after so long.", valueName: "seconds"))
     var duration: Seconds?
 
+    /// How many commands run at once unless told otherwise: whoever may call starts them.
+    static let mostCommands = 4
+
     func validate() throws {
         try checkConnection()
         try URIArgument.check(procedure, match: match)
@@ -61,6 +69,8 @@ struct WAMPRegisterCommand: WAMPRealmCommand {
         if ways.isEmpty { throw ValidationError("say how to answer: --echo, --reply or --exec.") }
         if ways.count > 1 { throw ValidationError("\(ways.joined(separator: " and ")) exclude each other.") }
         if progress, exec == nil { throw ValidationError("--progress goes with --exec.") }
+        if concurrency != nil, exec == nil { throw ValidationError("--concurrency goes with --exec.") }
+        if let concurrency, !(1...1024 ~= concurrency) { throw ValidationError("--concurrency: 1 to 1024.") }
         if let count, count < 1 { throw ValidationError("--count: at least 1.") }
     }
 
@@ -73,13 +83,17 @@ struct WAMPRegisterCommand: WAMPRealmCommand {
 
     private func register(_ answer: CallAnswer, on client: WAMPClient) async -> Outcome {
         let (calls, ended) = AsyncStream.makeStream(of: Void.self)
+        // What answers by itself takes no time.
+        let gate = CommandGate(most: exec == nil ? .max : concurrency ?? Self.mostCommands)
         do {
             let options = RegisterOptions(match: match, sharing: sharing, takesOver: takeOver)
             let registration = try await client.register(procedure, options: options) { arguments, invocation in
                 defer { ended.yield() }
                 let line = WAMPLine.invocation(of: invocation.uri, caller: invocation.caller, arguments)
                 StandardOutput.write(line + "\n")
-                return try await answer.result(for: arguments, line: line) { try await invocation.progress($0) }
+                return try await gate.run {
+                    try await answer.result(for: arguments, line: line) { try await invocation.progress($0) }
+                }
             }
             StandardOutput.warn("registered \(procedure)")
             let refusal = await withTaskGroup(of: WAMPError?.self) { group in
