@@ -5,13 +5,15 @@ what is kept is bounded. Prints `ok NAME` or `not ok NAME: why`, and `memory NAM
 abuse.py HOLDFAST DIRECTORY [PART…]     (no part: all)
 """
 import asyncio
+import os
 import re
 import socket
 import sys
 import time
 
 from wire import (
-    CALL, ERROR, EVENT, INVOCATION, PATIENCE, PUBLISH, REGISTER, REGISTERED, RESULT, SUBSCRIBE, SUBSCRIBED, YIELD, Ended, Peer, frame)
+    ABORT, AUTHENTICATE, CALL, CHALLENGE, ERROR, EVENT, INVOCATION, PATIENCE, PUBLISH, REGISTER, RESULT, SUBSCRIBE, SUBSCRIBED, YIELD,
+    Ended, Peer, frame)
 
 HOLDFAST, DIRECTORY = sys.argv[1], sys.argv[2]
 UNAVAILABLE = "wamp.error.unavailable"
@@ -173,7 +175,120 @@ async def parts():
         router.tell_memory("results that come too fast", before)
 
 
-PARTS = {"callees": callees, "topics": topics, "parts": parts}
+async def kept():
+    """What stays when its publisher has left: the events that topics retain, testaments and histories."""
+    async with Router("--history", "1000") as router:
+        honest = await router.join()
+        await honest.ask(PUBLISH, {"retain": True, "acknowledge": True}, "com.honest.state", ["kept"])
+        before = router.memory()
+        refused = 0
+        for session in range(10):
+            peer = await router.join()
+            for number in range(50):
+                answer = await peer.ask(PUBLISH, {"retain": True, "acknowledge": True}, f"com.app.s{session}.n{number}", [MEGABYTE])
+                refused += answer[0] == ERROR and answer[4] == UNAVAILABLE
+            peer.close()
+            # It is alive, and answers pings.
+            await honest.ask(CALL, {}, "wamp.session.count")
+        report(refused > 300, "a publication that would keep too much is refused, and its publisher told", refused)
+        report(before + (300 << 20) > router.memory(), "500 retained events of 1 MB by those who left take no more than the budget",
+               router.memory())
+        other = await router.join()
+        answer = await other.ask(SUBSCRIBE, {"get_retained": True}, "com.honest.state")
+        report(answer[0] == SUBSCRIBED and (await other.hear())[0] == EVENT, "what one who is present retains stays meanwhile", answer)
+        # Histories: a thousand events of 1 MB, and testaments.
+        reader, writer = await router.join(), await router.join()
+        await reader.ask(SUBSCRIBE, {}, "com.app.long")
+        reading = asyncio.create_task(read_on(reader, []))
+        sent = await flood(writer, lambda _: frame([PUBLISH, writer.next(), {}, "com.app.long", [MEGABYTE]]), 150)
+        report(sent == 150, "a topic with a history takes 150 MB", sent)
+        reading.cancel()
+        refused = 0
+        for _ in range(10):
+            peer = await router.join()
+            for _ in range(10):
+                answer = await peer.ask(CALL, {}, "wamp.session.add_testament", ["com.app.end", [MEGABYTE], {}])
+                refused += answer[0] == ERROR and answer[4] == UNAVAILABLE
+        report(refused > 50, "testaments that would keep too much are refused", refused)
+        peak, _ = router.tell_memory("what is kept", before)
+        report(peak < 400 << 20, "and memory stays within the budget of all realms", peak)
+
+
+async def logins():
+    """Guesses: slow, and without a hint whether there is such a user."""
+    async with Router("--user", "ann:sesame", "--cra", "bob:hush") as router:
+        shapes = {}
+        for name in ("ann", "bob", *(f"x{number}" for number in range(20))):
+            peer = Peer(router.port)
+            await peer.open()
+            answer = await peer.hello(authmethods=["wampcra", "ticket"], authid=name)
+            shapes[name] = (answer[0], answer[1], tuple(sorted(answer[2])))
+            peer.close()
+        report({shapes["ann"], shapes["bob"]} == {shape for name, shape in shapes.items() if name[0] == "x"},
+               "those who are not on the list are challenged like those who are", shapes)
+        started, guesses, waits = time.monotonic(), 0, 0
+        while time.monotonic() - started < 5:
+            peer = Peer(router.port)
+            await peer.open()
+            answer = await peer.hello(authmethods=["ticket"], authid="ann")
+            if answer[0] == CHALLENGE:
+                peer.say(AUTHENTICATE, f"guess{guesses}", {})
+                answer = await peer.hear()
+            guesses += answer[0] == ABORT and answer[2] == "wamp.error.authentication_failed"
+            waits += answer[0] == ABORT and answer[2] == UNAVAILABLE
+            peer.close()
+        rate = guesses / (time.monotonic() - started)
+        print(f"guesses: {rate:.1f} a second", flush=True)
+        report(guesses < 40, "one address guesses a few tickets a second", (guesses, waits))
+
+
+async def addresses():
+    """One address has so many connections."""
+    async with Router("--address-connections", "50") as router:
+        peers = []
+        for _ in range(50):
+            peers.append(await router.join())
+        late = Peer(router.port)
+        status = await late.open()
+        report(status == 0, "one more connection of an address than it may have is closed", status)
+        peers.pop().close()
+        async with asyncio.timeout(PATIENCE):
+            while await Peer(router.port).open() != 101:
+                await asyncio.sleep(0.05)
+        report(True, "and there is room again when one has gone")
+
+
+async def commands():
+    """A command for each call: so many at once."""
+    async with Router() as router:
+        tool = await asyncio.create_subprocess_exec(
+            HOLDFAST, "wamp", "register", f"ws://127.0.0.1:{router.port}/ws", "realm1", "com.app.exec", "--exec", "sleep 600",
+            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE)
+        await tool.stderr.readline()
+        caller = await router.join()
+        for _ in range(200):
+            caller.say(CALL, caller.next(), {}, "com.app.exec")
+        most = 0
+        for _ in range(20):
+            await asyncio.sleep(0.1)
+            most = max(most, children(tool.pid))
+        report(0 < most <= 4, "200 calls at once start four commands", most)
+        tool.terminate()
+        await tool.wait()
+
+
+def children(pid):
+    """How many processes a process has started, whichever of its threads did."""
+    count = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+            count += len(file.read().split())
+    return count
+
+
+PARTS = {
+    "callees": callees, "topics": topics, "parts": parts, "kept": kept, "logins": logins, "addresses": addresses, "commands": commands,
+}
 
 
 async def main():

@@ -41,14 +41,17 @@ class Peer:
         self.port, self.buffer, self.request, self.session = port, buffer, 0, None
 
     async def open(self):
-        """Connects; the status of the answer."""
+        """Connects; the status of the answer, 0 for none."""
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, limit=self.buffer)
         key = base64.b64encode(os.urandom(16)).decode()
         self.writer.write(
             f"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
             f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: wamp.2.json\r\n\r\n".encode())
-        async with asyncio.timeout(PATIENCE):
-            head = await self.reader.readuntil(b"\r\n\r\n")
+        try:
+            async with asyncio.timeout(PATIENCE):
+                head = await self.reader.readuntil(b"\r\n\r\n")
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return 0
         return int(head.split(b" ")[1])
 
     async def hello(self, realm="realm1", **details):
