@@ -205,8 +205,7 @@ class Room:
 
     def submit(self, kind, body, is_binary, checks=True):
         """Takes a message into the outbox. The checks of the page come first: what the hub cannot read costs the connection."""
-        now = int(time.time() * 1000)
-        message = Message(self.next, str(uuid.uuid4()), now + self.client.offset, kind, body, is_binary)
+        message = Message(self.next, str(uuid.uuid4()), self.client.now(), kind, body, is_binary)
         self.client.history.note("submitted", self.name, id=message.id, digest=digest(body))
         if len(self.outbox) >= 1000 or checks and (len(body) > LIMITS["body"] or not 1 <= len(kind.encode()) <= 64):
             return self.client.history.note("refused", self.name, id=message.id, text="too many or too long")
@@ -240,13 +239,17 @@ class Room:
             elif message.state == "burning":
                 self.client.say(**fields, void=True)
             elif message.is_binary:
-                self.client.say(**fields, at=message.at, type=message.kind, bin=base64.b64encode(message.body).decode())
+                self.client.say(**fields, at=self.at(message), type=message.kind, bin=base64.b64encode(message.body).decode())
             else:
                 # The payload goes as it was written.
-                head = json.dumps(fields | {"at": message.at, "type": message.kind})
+                head = json.dumps(fields | {"at": self.at(message), "type": message.kind})
                 self.client.outgoing.put_nowait(head[:-1] + ',"body":' + message.body.decode() + "}")
             self.sent = message.cseq
             self.waits_since = self.waits_since or time.monotonic()
+
+    def at(self, message):
+        """Not later than the hub's clock, as far as that is known: ours may have been ahead."""
+        return min(message.at, self.client.now())
 
     def progress(self):
         self.resends, self.waits_since = 0, time.monotonic() if self.in_flight() else None
@@ -315,7 +318,9 @@ class Room:
                 self.pump()
         elif retry in ("now", "after"):
             self.rewind(message.cseq)
-            self.hold = time.monotonic() + max(frame.get("after", 0) / 1000, 0.1)
+            # However far ahead of the hub's clock it was issued (4005): either clock may be put right before that.
+            most = 10 if frame["code"] == 4005 else 600
+            self.hold = time.monotonic() + min(max(frame.get("after", 0) / 1000, 0.1), most)
 
     def see_high(self, high, name):
         """What the hub has of this device: more than was numbered, or another message, is of another life of this store."""
@@ -383,6 +388,10 @@ class Client:
 
     def say(self, **frame):
         self.outgoing.put_nowait(json.dumps(frame))
+
+    def now(self):
+        """Milliseconds by the hub's clock."""
+        return int(time.time() * 1000) + self.offset
 
     def in_flight(self):
         return sum(len(room.in_flight()) for room in self.rooms.values())
@@ -491,7 +500,9 @@ class Client:
             room.asked_history = False
         elif room:
             room.join_sent = None
-            if retry == "never":
+            if retry == "never" and frame["code"] == 4003:  # no limit is a verdict: others leave
+                pause = 10
+            elif retry == "never":
                 raise SystemExit(f"{room.name} is refused: {frame}")
             room.join_at = time.monotonic() + max(pause, 0.1)
         elif retry == "after":
