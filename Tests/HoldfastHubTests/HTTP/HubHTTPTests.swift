@@ -315,6 +315,19 @@ extension HubTests {
             }
         }
 
+        @Test func `a directory for backups that is not there, or is a file, is named`() async throws {
+            let (missing, file) = (directory.path + "/nowhere", directory.path + "/file")
+            #expect(FileManager.default.createFile(atPath: file, contents: nil))
+            for place in [missing, file] {
+                try await hub { $0.backups = place }.withRunning { hub in
+                    let answer = try await ask(hub, "POST /api/backup", key: Self.key)
+                    #expect(answer.head.status == 409)
+                    #expect(answer.body.contains("the directory for backups is not there: \(place)"))
+                }
+            }
+            #expect(!FileManager.default.fileExists(atPath: missing))
+        }
+
         @Test func `a connection serves one request after the other, with bodies that come late`() async throws {
             try await hub().withRunning { hub in
                 let peer = try await ScriptedPeer.connect(to: hub.server.port)

@@ -84,13 +84,20 @@ extension HubPages {
     /// Copies the log into the directory for backups.
     func backup() async -> Response {
         guard let directory = configuration.backups else { return .refused(.notFound, "this hub has no directory for backups") }
+        var isDirectory: ObjCBool = false
+        // It may be a disk that is not mounted: to make one there would put the copies where nobody looks for them.
+        guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
+            let text = "the directory for backups is not there: \(directory)"
+            configuration.logger.error("no backup", metadata: ["reason": "\(text)"])
+            return .refused(.conflict, text)
+        }
         let path = "\(directory)/rooms-\(HubCalendar.now).sqlite"
         do throws(RoomLogError) {
             try await log.backup(to: path)
             return .json(.created, Array("{\"path\":\(Self.json(path))}".utf8))
         } catch {
             configuration.logger.error("no backup", metadata: ["reason": "\(error)"])
-            return .refused(HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage"), "\(error)")
+            return .refused(error.backupStatus, "\(error)")
         }
     }
 
@@ -128,5 +135,17 @@ extension Response {
         var after: Int64?
         if case .after(let milliseconds) = refusal.refusal.retry { after = milliseconds }
         return .refused(status, refusal.refusal.text, code: refusal.refusal.code, after: after)
+    }
+}
+
+extension RoomLogError {
+    /// What a backup that fails so is answered with.
+    fileprivate var backupStatus: HTTPResponse.Status {
+        switch self {
+        case .exists: .conflict
+        case .full: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+        case .closed: .serviceUnavailable
+        case .inUse, .corrupt, .newer, .readOnly, .noRoom, .failed: .internalServerError
+        }
     }
 }
