@@ -19,7 +19,7 @@ import Testing
     private static func configuration(_ redirects: RedirectPolicy) -> WebSocketConfiguration {
         .with {
             $0.headers = ["Authorization": "Bearer:t", "Cookie": "c=1", "X-Api-Key": "k", "Origin": "https://app"]
-            $0.subprotocols = ["chat"]
+            $0.subprotocols = ["chat", "bearer.t0ken"]
             $0.redirects = redirects
         }
     }
@@ -27,7 +27,7 @@ import Testing
     @Test func `one within the origin takes everything along`() async throws {
         try await Self.server { "/to?x" }.withRunning { server in
             try await WebSocketConnection.withConnection(to: server.url("/from"), configuration: Self.configuration(RedirectPolicy())) {
-                try await $0.expect(.text("/to?x Bearer:t c=1 k https://app chat"))
+                try await $0.expect(.text("/to?x Bearer:t c=1 k https://app chat, bearer.t0ken"))
             }
         }
     }
@@ -43,13 +43,31 @@ import Testing
         }
     }
 
+    @Test func `a subprotocol goes along if it is said to be no secret`() async throws {
+        try await Self.server { "" }.withRunning { other in
+            let url = other.url("/to")
+            try await Self.server { url }.withRunning { server in
+                var configuration = Self.configuration(RedirectPolicy())
+                configuration.subprotocols = ["my.own", "t0ken", "mqtt"]
+                configuration.publicSubprotocols.insert("my.own")
+                try await WebSocketConnection.withConnection(to: server.url("/from"), configuration: configuration) {
+                    try await $0.expect(.text("/to - - - https://app my.own, mqtt"))
+                }
+                configuration.publicSubprotocols = []
+                try await WebSocketConnection.withConnection(to: server.url("/from"), configuration: configuration) {
+                    try await $0.expect(.text("/to - - - https://app -"))
+                }
+            }
+        }
+    }
+
     @Test(arguments: [CredentialPlacement.bearer, .header("X-Api-Key"), .cookie("c"), .query("t"), .subprotocol(prefix: "t-")])
     func `the credential of a session stays behind, wherever it stands`(placement: CredentialPlacement) async throws {
         try await Self.server { "" }.withRunning { other in
             let url = other.url("/to")
             try await Self.server { url }.withRunning { server in
                 let socket = WebSocket(server.url("/from")) {
-                    $0.connection.subprotocols = ["chat"]
+                    $0.connection.subprotocols = ["chat", "t0ken"]
                     $0.connection.redirects = RedirectPolicy()
                     $0.credentials = CredentialProvider(placement) { Credential("s3cr3t") }
                 }

@@ -159,4 +159,9 @@ import WebSocketCore
     func `subprotocols must be tokens, each once`(names: [String]) {
         #expect(HandshakeFixtures.failure { _ = try handshake(subprotocols: names) }?.kind == .invalidSubprotocol)
     }
+
+    @Test func `a subprotocol that cannot be offered is not named, for it may hold a token`() {
+        let failure = HandshakeFixtures.failure { _ = try handshake(subprotocols: ["chat", "s3cr3t token"]) }
+        #expect(failure?.detail == "number 2 of those offered is not a token, or offered twice")
+    }
 }

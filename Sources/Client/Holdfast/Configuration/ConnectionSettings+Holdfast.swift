@@ -40,7 +40,7 @@ extension ClientOptions {
         proxyAfterRedirect = { [choice = configuration.proxy] url throws(TransportError) in
             do throws(WebSocketError) { return try choice.proxy(for: url) } catch { throw error.transport }
         }
-        (redirects, publicSubprotocols) = (configuration.redirects, configuration.publicSubprotocols ?? subprotocols)
+        (redirects, publicSubprotocols) = (configuration.redirects, subprotocols.filter(configuration.publicSubprotocols.contains))
         cookies = configuration.cookies
         connection = ConnectionSettings(
             role: .client, limits: configuration.limits, timeouts: configuration.timeouts, compression: configuration.compression,

@@ -7,7 +7,14 @@ public struct WebSocketConfiguration: Sendable {
     /// More fields for the upgrade request, such as `Authorization` or `Origin`.
     public var headers: HeaderFields = [:]
     /// The subprotocols offered, in order of preference.
+    ///
+    /// One may carry a token, as servers take it that were made for browsers: see ``publicSubprotocols``.
     public var subprotocols: [String] = []
+    /// The subprotocols that are no secret; at first well-known names.
+    ///
+    /// Of ``subprotocols`` these alone go along where a redirect leaves the origin (scheme, host and port). Add your own: of any other name
+    /// nobody but you knows that it holds no token.
+    public var publicSubprotocols = WebSocketConfiguration.wellKnownSubprotocols
     /// How to compress messages (RFC 7692), if the server agrees; nil: not at all.
     public var compression: CompressionOptions? = CompressionOptions()
     /// What the connection may cost.
@@ -36,10 +43,8 @@ public struct WebSocketConfiguration: Sendable {
     /// Whether the server may send us elsewhere, and how far; by default not at all.
     ///
     /// Where a redirect leaves the origin (scheme, host and port), none of ``headers`` goes along but `Origin`, `User-Agent` and
-    /// `Accept-Language`, and no credential of a `WebSocket`.
+    /// `Accept-Language`, none of ``subprotocols`` but the ``publicSubprotocols``, and no credential of a `WebSocket`.
     public var redirects = RedirectPolicy.never
-    /// The subprotocols for another origin, if one of those offered is a secret.
-    var publicSubprotocols: [String]?
     /// Where the cookies are that go along, and are kept that the server sets with its answer; nil: there are none.
     ///
     /// They follow their own rules, those of ``CookieJar``, also where a redirect leads; a name that ``headers`` has in a `Cookie` field is

@@ -19,8 +19,9 @@ public struct Opening: Sendable, CustomStringConvertible {
     /// The header fields of the server's answer to the upgrade.
     public var headers: HeaderFields { connection.response.headers }
 
-    /// Which attempt, and after how long; no header field, for they may hold secrets.
+    /// Which attempt, and after how long; no header field and no subprotocol that is not well known, for they may hold secrets.
     public var description: String {
-        "attempt \(attempt)" + (downtime.map { ", \($0) without a connection" } ?? "") + (subprotocol.map { ", subprotocol \($0)" } ?? "")
+        let known = subprotocol.flatMap { WebSocketConfiguration.wellKnownSubprotocols.contains($0) ? ", subprotocol \($0)" : nil }
+        return "attempt \(attempt)" + (downtime.map { ", \($0) without a connection" } ?? "") + (known ?? "")
     }
 }

@@ -72,7 +72,6 @@ public struct WebSocketOptions: Sendable {
     /// Opens one connection as an attempt asks.
     func connect(_ attempt: WebSocketAttempt, to url: String) async throws(WebSocketError) -> WebSocketConnection {
         var (url, configuration) = (attempt.endpoint == 0 ? url : alternatives[attempt.endpoint - 1], connection)
-        configuration.publicSubprotocols = configuration.subprotocols
         if let credential = attempt.credential, let placement = credential.placement ?? credentials?.placement {
             do throws(HandshakeFailure) {
                 try placement.place(

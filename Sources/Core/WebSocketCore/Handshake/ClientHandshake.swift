@@ -25,7 +25,7 @@ public struct ClientHandshake: Hashable, Sendable {
         try headers.refuseReserved()
         guard headers.values("Host").count <= 1 else { throw HandshakeFailure(.invalidHeader, "Host is given twice") }
         if let wrong = Subprotocols.firstInvalid(in: subprotocols) {
-            throw HandshakeFailure(.invalidSubprotocol, "\(quoted(wrong)) is not a token, or offered twice")
+            throw HandshakeFailure(.invalidSubprotocol, "number \(wrong) of those offered is not a token, or offered twice")
         }
         key = WebSocketKey(using: &generator)
         offer = deflate?.offer

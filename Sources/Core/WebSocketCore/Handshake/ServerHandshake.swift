@@ -30,7 +30,7 @@ public struct ServerHandshake: Hashable, Sendable {
         key = request.majorVersion == 2 ? nil : try Self.key(in: headers)
         let subprotocols = headers.tokens("Sec-WebSocket-Protocol")
         if let wrong = Subprotocols.firstInvalid(in: subprotocols) {
-            throw HandshakeFailure(.invalidRequest, "the subprotocol \(quoted(wrong)) is not a token, or there twice")
+            throw HandshakeFailure(.invalidRequest, "number \(wrong) of the subprotocols is not a token, or there twice")
         }
         do throws(HandshakeFailure) {  // RFC 6455 §9.1: what breaks the grammar fails; what is merely unknown is passed over.
             offeredExtensions = try WebSocketExtension.parse(headers)

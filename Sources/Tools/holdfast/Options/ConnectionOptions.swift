@@ -11,7 +11,14 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp("A field for the request, as 'Name: value'; repeatable.", valueName: "field"))
     var header: [HeaderArgument] = []
 
-    @Option(name: [.short, .long], help: ArgumentHelp("A subprotocol to offer, in order of preference; repeatable.", valueName: "name"))
+    @Option(
+        name: [.short, .long],
+        help: ArgumentHelp(
+            """
+            A subprotocol to offer, in order of preference; repeatable. One that is not well known may be a token: it stays behind where a \
+            redirect leaves the origin.
+            """,
+            valueName: "name"))
     var subprotocol: [String] = []
 
     @Option(

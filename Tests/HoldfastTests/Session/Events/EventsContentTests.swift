@@ -51,6 +51,15 @@ import WebSocketCore
         #expect("\(try await opening(&events))" == "attempt 1")
     }
 
+    @Test(arguments: [("bearer.s3cr3t", "attempt 1"), ("mqtt", "attempt 1, subprotocol mqtt")])
+    func `an opening names no subprotocol that may be a token`(name: String, description: String) async throws {
+        let stage = Stage()
+        var events = stage.socket.events.makeAsyncIterator()
+        _ = try #require(await stage.server.nextAttempt()).accept(Agreement(subprotocol: name, response: ResponseHead(status: 101)))
+        let opening = try await opening(&events)
+        #expect("\(opening)" == description && opening.subprotocol == name)
+    }
+
     @Test func `the states stand in their places`() async throws {
         let stage = Stage()
         var words: [String] = []
