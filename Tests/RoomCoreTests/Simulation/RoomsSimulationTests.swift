@@ -44,6 +44,18 @@ import Testing
         }
     }
 
+    /// The page lets a client trust `high`: two connections of one device are alive, and what the older one has sent is on its way.
+    @Test func `a device that is renewed by what the state says doubles nothing`() {
+        var races = 0
+        for seed in 1...(Self.isSanitized ? 100 : 1000) as ClosedRange<UInt64> {
+            let (number, verdict) = RenewalSimulation.live(seed: seed)
+            races += number
+            #expect(verdict.isClean, "seed \(seed): \(verdict)")
+            if !verdict.isClean { break }
+        }
+        #expect(races > 100)
+    }
+
     /// The first client, and then the hub, dies between each two things that it does.
     @Test(arguments: [true, false]) func `a program may die at any point of a conversation`(isClient: Bool) {
         var plan = SimPlan()

@@ -43,6 +43,9 @@ final class SimLink {
     var isOpenAtHub = false
     var isCut = false
     var isCongested = false
+    /// How-manieth its hello was at the hub, and of which device; 0: none yet.
+    var greeting: Int64 = 0
+    var device: DeviceID?
     /// How much longer everything takes.
     var drag: Int64 = 0
 

@@ -36,7 +36,7 @@ extension SimWorld {
         for case .order(let order) in hub.jobs {
             guard case .append = order else { continue }
             if oneIn(2) { break }
-            _ = hub.log.carryOut(order, epoch: newEpoch())
+            _ = carryOutLog(order)
         }
         closeHub(restartIn: delay)
     }
@@ -106,7 +106,9 @@ extension SimWorld {
             switch effect {
             case .send(let frame, let id):
                 note(frame)
-                if let link = hub.links[id] { send(frame, on: link) }
+                guard let link = hub.links[id] else { continue }
+                if case .state(let state) = frame { noteFence(state, to: link) }
+                send(frame, on: link)
             case .fanOut(let frame, let ids): for id in ids { if let link = hub.links[id] { send(frame, on: link) } }
             case .close(let id, let code, _):
                 guard let link = hub.links[id] else { continue }
@@ -171,10 +173,15 @@ extension SimWorld {
         case .order(let order):
             var reply = isHostile && now < hub.failsUntil && oneIn(2) ? failure(of: order) : nil
             if isHostile, now < hub.isBlindUntil, oneIn(2) { reply = order.isReading ? failure(of: order) : reply }
-            let answer = reply ?? hub.log.carryOut(order, epoch: newEpoch())
+            let answer = reply ?? carryOutLog(order)
             for fault in hub.log.takeFaults() { broken(fault) }
             if let answer { feedHub(.log(answer)) }
         }
+    }
+
+    private func carryOutLog(_ order: LogOrder) -> LogReply? {
+        if case .append(let room, _, let records) = order, hub.log.rooms[room]?.isDoubtful == false { judgeFence(records, in: room) }
+        return hub.log.carryOut(order, epoch: newEpoch())
     }
 
     /// How a disk that fails answers; of what was to be appended nobody knows whether it is there.
@@ -184,7 +191,7 @@ extension SimWorld {
         case .recall(let room, let device): return .notRecalled(room, device)
         case .append(let room, let batch, _):
             count(.hubDisk)
-            if oneIn(2) { _ = hub.log.carryOut(order, epoch: newEpoch()) }
+            if oneIn(2) { _ = carryOutLog(order) }
             hub.log.rooms[room]?.isDoubtful = true
             return .notAppended(room, batch: batch)
         case .fetchAfter(let number, _, _, _, _), .fetchBefore(let number, _, _, _, _), .find(let number, _, _, _):

@@ -75,7 +75,10 @@ extension SimWorld {
             hub.links[link.id] = link
             sendDown(.open, on: link)
             feedHub(.opened(link.id, address: "192.0.2.\(link.id.number % 3)"))
-        case .frame(let frame, let bytes): if link.isOpenAtHub { feedHub(.received(link.id, frame, bytes: bytes)) }
+        case .frame(let frame, let bytes):
+            guard link.isOpenAtHub else { return }
+            noteFence(frame, on: link)
+            feedHub(.received(link.id, frame, bytes: bytes))
         case .end: endAtHub(link)
         }
     }

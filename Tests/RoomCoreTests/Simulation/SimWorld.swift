@@ -34,6 +34,9 @@ final class SimWorld {
     let hub = SimHub()
     var clients: [SimClient] = []
     var lastLink: UInt64 = 0
+    /// Hellos that have reached the hub, and what it has promised since.
+    var greetings: Int64 = 0
+    var fences: [SimFence.Place: SimFence] = [:]
     var isHostile = true
     /// When a half-open link was seen to be one, the hub started, or a store that had failed was read again: what a healed world has left
     /// of its misfortunes.

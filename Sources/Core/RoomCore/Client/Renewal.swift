@@ -4,7 +4,8 @@ import MachineCore
 ///
 /// Before that, the fate of each message under its old number is found out: a void with a name of its own is sent in its place. The ack says
 /// what the hub has under the number: the message, another one, or the void, and then nothing behind it either. So a message is numbered
-/// anew only if the hub does not have it, and never will.
+/// anew only if the hub does not have it, and never will. That a state's `high` is a fence is not enough here: it says nothing of what
+/// was sent on the present connection, where the need for a new device may show.
 struct Renewal: Hashable, Sendable {
     /// The name of the voids.
     let barrier: MessageID

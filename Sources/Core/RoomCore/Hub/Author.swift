@@ -22,6 +22,8 @@ extension HubMachine {
         var highID: MessageID?
         /// The greatest number that was taken, on disk or not.
         var taken: Int64 = 0
+        /// The greatest number that was taken before its connection here came: that one is told of nothing before this is on disk.
+        var fence: Int64 = 0
         /// When the client was told where to send again from, if it has not yet done so.
         var asked: Moment?
         /// The last number that came beyond what comes next: a lower one begins another run.
@@ -40,8 +42,17 @@ extension HubMachine {
         mutating func learn(_ mark: DeviceMark?) {
             (knowledge, high) = (.known, mark?.high ?? 0)
             highID = high > 0 ? mark?.id : nil
-            (taken, asked) = (high, nil)
+            (taken, fence, asked) = (high, 0, nil)
         }
+
+        /// Another connection is in the room with the device: what was taken so far is an older one's.
+        mutating func welcome() { (fence, asked) = (taken, nil) }
+
+        /// Whether something of an older connection is on its way to disk.
+        var isFenced: Bool { high < fence }
+
+        /// Nothing that was taken and is not on disk is waited for any more: nobody knows what became of it.
+        mutating func giveUp() { (knowledge, taken, fence, pending) = (.unknown, high, 0, []) }
     }
 
     /// What a number means in the order of its device.

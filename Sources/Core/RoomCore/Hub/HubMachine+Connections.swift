@@ -41,6 +41,9 @@ extension HubMachine {
             return end(id, Refusal(.version, versions: [RoomsLimits.version], "no common version"), at: now, into: &effects)
         }
         visits[id]?.hello = hello
+        let number = nextNumber()
+        visits[id]?.greeted = number
+        greetings[hello.device, default: Greeting()].count += 1
         effects.append(.authenticate(id, token: hello.token))
     }
 
@@ -93,6 +96,10 @@ extension HubMachine {
         }
         let user = identity.user
         let device = OwnedDevice(user, hello.device)
+        // The newer of two connections is the one that said hello later; it may have left already.
+        guard greetings[hello.device]?.latest[user] ?? 0 < visit.greeted else {
+            return close(id, code: 4000, "a newer connection of this device", at: now, into: &effects)
+        }
         if let older = devices[device]?.connection {
             close(older, code: 4000, "a newer connection of this device", at: now, into: &effects)
         }
@@ -105,6 +112,7 @@ extension HubMachine {
         devices[device, default: Presentee(name: name)].connection = id
         let held = visit.held
         visits[id]?.identity = identity
+        endGreeting(of: visit, by: user)
         visits[id]?.name = name
         visits[id]?.held = []
         alarms.cancel(.hello(id))
@@ -117,6 +125,14 @@ extension HubMachine {
         visits[id]?.hello?.joins = []
         visits[id]?.hello?.token = nil
         for (frame, bytes) in held where visits[id] != nil { act(on: frame, bytes: bytes, from: id, at: now, into: &effects) }
+    }
+
+    /// A connection is known, or has ended before.
+    private mutating func endGreeting(of visit: Visit, by user: UserName?) {
+        guard let device = visit.hello?.device, var greeting = greetings.removeValue(forKey: device), greeting.count > 1 else { return }
+        greeting.count -= 1
+        if let user { greeting.latest[user] = visit.greeted }
+        greetings[device] = greeting
     }
 
     mutating func decline(_ id: ConnectionID, _ refusal: Refusal, at now: Moment, into effects: inout [HubEffect]) {
@@ -179,7 +195,7 @@ extension HubMachine {
         visits[id] = nil
         for alarm in [Alarm.hello(id), .expiry(id), .slow(id)] { alarms.cancel(alarm) }
         if let time = Self.leave(&addresses[visit.address], at: now) { alarms.set(.forgetAddress(visit.address), at: now + time) }
-        guard let user = visit.identity?.user, let hello = visit.hello else { return }
+        guard let user = visit.identity?.user, let hello = visit.hello else { return endGreeting(of: visit, by: nil) }
         let device = OwnedDevice(user, hello.device)
         if let time = Self.leave(&users[user], at: now) { alarms.set(.forgetUser(user), at: now + time) }
         guard let presentee = devices[device], presentee.connection == id else { return }

@@ -36,7 +36,7 @@ extension HubMachine {
         }
         rooms[name]?.members[id] = Member(device: device, user: identity.user, rights: rights, join: join)
         rooms[name]?.authors[device, default: Author(user: identity.user)].connection = id
-        rooms[name]?.authors[device]?.asked = nil
+        rooms[name]?.authors[device]?.welcome()
         visits[id]?.rooms.insert(name)
         holdings.add(name, user: identity.user, address: visit.address)
         counts.members += 1
@@ -78,6 +78,8 @@ extension HubMachine {
     mutating func pursue(_ id: ConnectionID, in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         guard rooms[name]?.phase == .open, let member = rooms[name]?.members[id], member.phase == .asking else { return }
         guard isMarkKnown(of: member.device, in: name, into: &effects) else { return }
+        // "high is a fence": what an older connection of the device has published is on disk before, or will never be.
+        guard rooms[name]?.authors[member.device]?.isFenced == false else { return }
         guard visits[id]?.isCongested == false, visits[id]?.fetches ?? 0 < policy.fetches else {
             if !member.isInLine { visits[id]?.line.append(name) }
             rooms[name]?.members[id]?.isInLine = true

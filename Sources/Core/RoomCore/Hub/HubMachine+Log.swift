@@ -142,6 +142,7 @@ extension HubMachine {
         }
         deliver(settled.entries, of: name, epoch: epoch, to: settled.live, into: &effects)
         if let next = settled.next { effects.append(.log(next)) }
+        for id in settled.newcomers { pursue(id, in: name, at: now, into: &effects) }
         if settled.isIdle { watchIdle(name, at: now) }
         closeIfSettled(name, at: now, into: &effects)
     }
@@ -177,9 +178,7 @@ extension HubMachine {
             if let id = pending.connection { visits[id]?.pending -= 1 }
             // The first of each device: the others follow it.
             guard told.insert(pending.device).inserted, let author = rooms[name]?.authors[pending.device] else { continue }
-            rooms[name]?.authors[pending.device]?.knowledge = .unknown
-            rooms[name]?.authors[pending.device]?.taken = author.high
-            rooms[name]?.authors[pending.device]?.pending = []
+            rooms[name]?.authors[pending.device]?.giveUp()
             let refusal = Refusal(.storage, retry: .after(after), room: name, cseq: pending.ack.cseq, "it cannot be stored now")
             for (request, _) in author.pending { effects.append(.answer(request, .refused(refusal))) }
             if let id = author.connection, rooms[name]?.members[id]?.hasState == true { say(refusal, to: id, into: &effects) }

@@ -19,6 +19,8 @@ package struct HubMachine: Machine {
     var logTime: Int64 = 0
     var visits = Table<ConnectionID, Visit>()
     var devices: [OwnedDevice: Presentee] = [:]
+    /// Devices whose connections have said hello and are not known yet.
+    var greetings: [DeviceID: Greeting] = [:]
     var users: [UserName: Party] = [:]
     var addresses: [String: Party] = [:]
     var rooms = Table<RoomName, Room>()
@@ -62,8 +64,8 @@ package struct HubMachine: Machine {
 
     /// Whether it remembers nothing of anybody.
     package var isEmpty: Bool {
-        visits.isEmpty && devices.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty && questions.isEmpty && tailBytes == 0
-            && holdings.isEmpty && deserted.isEmpty
+        visits.isEmpty && devices.isEmpty && greetings.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty
+            && questions.isEmpty && tailBytes == 0 && holdings.isEmpty && deserted.isEmpty
     }
 
     package var deadline: Moment? { alarms.next }

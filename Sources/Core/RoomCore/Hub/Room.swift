@@ -76,7 +76,8 @@ extension HubMachine {
                 for device in Array(authors.keys) { authors[device]?.knowledge = .unknown }
             }
             sequencer.begin(epoch: log.epoch, head: log.head)
-            (base, lastTime, bytes) = (log.base, log.last, log.bytes)
+            (base, bytes) = (log.base, log.bytes)
+            lastTime = log.last
             reads = [:]
             for marker in log.reads { reads[marker.user] = marker.seq }
             sortedReads = nil
@@ -229,6 +230,8 @@ extension HubMachine {
             var entries: [Entry] = []
             /// Who published, but for the server itself.
             var connections: [ConnectionID] = []
+            /// Who waits for a state until this is on disk.
+            var newcomers: [ConnectionID] = []
             var epoch: UInt64
             /// To whom the entries go.
             var live: [ConnectionID]
@@ -253,6 +256,7 @@ extension HubMachine {
                 if case .entry(let entry) = pending.record { settled.entries.append(entry) }
                 guard var author = authors.removeValue(forKey: device) else { continue }
                 (author.high, author.highID) = (pending.ack.cseq, pending.ack.id)
+                if author.high == author.fence, let newcomer = author.connection { settled.newcomers.append(newcomer) }
                 if let connection = author.connection, members[connection]?.hasState == true {
                     if let place = places[device] {
                         settled.acks[place].acks.append(pending.ack)

@@ -5,6 +5,8 @@ extension HubMachine {
         let address: String
         /// What it said first; nil: nothing yet.
         var hello: ClientFrame.Hello?
+        /// Counts what was said first, in the order in which it came.
+        var greeted: Int64 = 0
         /// Who it is; nil: not known yet.
         var identity: Identity?
         /// The hub's name of the connection.
@@ -44,6 +46,14 @@ extension HubMachine {
 
         // Hardly ever do two users say the same one.
         func hash(into hasher: inout Hasher) { hasher.combine(device) }
+    }
+
+    /// Connections that have said hello with one device, as long as tokens are looked at for some of them.
+    struct Greeting: Sendable {
+        /// How many are not known yet.
+        var count = 0
+        /// When those of a user who are known said hello last: who did before is an older connection, however long its token takes.
+        var latest: [UserName: Int64] = [:]
     }
 
     /// A device that is connected, or is still shown as present.

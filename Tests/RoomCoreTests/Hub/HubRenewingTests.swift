@@ -1,0 +1,142 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// "`high` is a fence": nothing of an older connection of a device takes effect after the state that a newer one got.
+@Suite struct HubRenewingTests {
+    private var stage = HubStage()
+    private let other = RoomName("other")!
+
+    /// A connection of a device that asks for a room; it has its state as soon as there is one.
+    private mutating func joined(device: UInt64 = 1, room: RoomName = .lobby) -> ConnectionID {
+        let id = stage.client("ann", device: device)
+        stage.hear(id, .join(.init(room: room)))
+        return id
+    }
+
+    @Test(arguments: ["stays", "ends", "leaves"])
+    mutating func `what an older connection has published is on disk before a newer one gets its state`(older fate: String) throws {
+        let older = stage.member("ann", device: 1)
+        stage.publish(older, 1...1)
+        stage.holdsLog = true
+        stage.publish(older, 2...4)
+        if fate == "ends" { stage.give(.gone(older)) }
+        if fate == "leaves" { stage.hear(older, .leave(.lobby)) }
+        let newer = joined()
+        #expect(stage.heard(newer).states.isEmpty)
+        // The first append is under way, what has gathered behind it follows.
+        stage.answer(1)
+        #expect(stage.heard(newer).states.isEmpty)
+        stage.answer()
+        let said = stage.heard(newer)
+        let state = try #require(said.states.first)
+        #expect(state.high == 4 && state.highID == .numbered(4) && said.states.count == 1 && said.acks.isEmpty)
+        stage.publish(older, 5...6)
+        stage.answer()
+        #expect(stage.log.rooms[.lobby]?.head == 4)
+        stage.publish(newer, 5...5)
+        stage.answer()
+        #expect(stage.heard(newer).acks.map(\.cseq) == [5])
+    }
+
+    @Test mutating func `a room without anything on its way makes nobody wait`() {
+        let older = stage.member("ann", device: 1)
+        stage.hear(older, .join(.init(room: other)))
+        stage.holdsLog = true
+        stage.publish(older, 1...1)
+        let (newer, bob) = (stage.client("ann", device: 1), stage.client("bob", device: 2))
+        // Only what has to be read is waited for.
+        stage.hear(newer, .join(.init(room: other)))
+        stage.hear(bob, .join(.init(room: .lobby)))
+        let orders = stage.orders
+        stage.orders = orders.filter { if case .append = $0 { false } else { true } }
+        stage.answer()
+        stage.orders = orders.filter { if case .append = $0 { true } else { false } }
+        #expect(stage.heard(newer).states.map(\.high) == [0] && stage.heard(bob).states.count == 1)
+        stage.hear(newer, .join(.init(room: .lobby)))
+        #expect(stage.heard(newer).states.isEmpty)
+        stage.answer()
+        #expect(stage.heard(newer).states.map(\.high) == [1])
+    }
+
+    @Test mutating func `who joins again waits for nothing of its own`() {
+        let ann = stage.member("ann", device: 1)
+        stage.holdsLog = true
+        stage.publish(ann, 1...2)
+        stage.hear(ann, .join(.init(room: .lobby)))
+        #expect(stage.heard(ann).states.map(\.high) == [0])
+        stage.answer()
+        #expect(stage.heard(ann).acks.map(\.cseq) == [1, 2])
+    }
+
+    @Test(arguments: [ModelLog.Fate.refused, .uncertain])
+    mutating func `of what could not be written the state says what is on disk once the room was opened again`(fate: ModelLog.Fate) {
+        let older = stage.member("ann", device: 1)
+        stage.publish(older, 1...1)
+        stage.holdsLog = true
+        stage.publish(older, 2...2)
+        stage.publish(older, 3...3)
+        stage.log.fates = [fate]
+        let newer = joined()
+        stage.answer()
+        #expect(stage.heard(newer).states.isEmpty)
+        stage.pass(.seconds(2))
+        stage.answer()
+        let high: Int64 = fate == .uncertain ? 2 : 1
+        #expect(stage.heard(newer).states.map(\.high) == [high])
+        stage.publish(newer, (high + 1)...(high + 1))
+        stage.answer()
+        #expect(stage.heard(newer).acks.map(\.cseq) == [high + 1])
+    }
+
+    // MARK: Tokens that take long
+
+    private func hello(device: UInt64 = 1) -> ClientFrame {
+        .hello(.init(versions: [1], device: .numbered(device), token: "ann", joins: [.init(room: .lobby)]))
+    }
+
+    @Test(arguments: [true, false])
+    mutating func `who said hello before is the older one, however long its token is looked at`(newerStays: Bool) {
+        stage.holdsTokens = true
+        let (older, newer) = (stage.open(), stage.open())
+        stage.hear(older, hello(), .publish(.lobby, .numbered(1)))
+        stage.hear(newer, hello())
+        stage.identify(newer, "ann")
+        #expect(stage.heard(newer).states.map(\.high) == [0])
+        if !newerStays { stage.give(.gone(newer)) }
+        stage.identify(older, "ann")
+        #expect(stage.closed[older] == 4000 && stage.heard(older).isEmpty && stage.closed[newer] == nil)
+        #expect(stage.log.rooms[.lobby]?.head == 0)
+        // One that comes afterwards is newer than both.
+        let third = stage.open()
+        stage.hear(third, hello())
+        stage.identify(third, "ann")
+        #expect(stage.heard(third).states.count == 1 && stage.closed[newer] == (newerStays ? 4000 : nil))
+    }
+
+    @Test mutating func `another user's connections, and those of other devices, are neither newer nor older`() {
+        stage.holdsTokens = true
+        let ids = (0..<3).map { _ in stage.open() }
+        for (id, device) in zip(ids, [1, 1, 2] as [UInt64]) { stage.hear(id, hello(device: device)) }
+        stage.identify(ids[2], "ann")
+        stage.identify(ids[1], "bob")
+        stage.identify(ids[0], "ann")
+        #expect(stage.closed.isEmpty)
+        for id in ids { stage.give(.gone(id)) }
+        stage.pass(.seconds(100))
+        #expect(stage.hub.isEmpty)
+    }
+
+    @Test mutating func `nothing is remembered of those who were never known`() {
+        stage.holdsTokens = true
+        let ids = (0..<3).map { _ in stage.open() }
+        for id in ids { stage.hear(id, hello()) }
+        stage.identify(ids[1], "ann")
+        stage.identify(ids[0], nil)
+        stage.pass(.seconds(10))
+        #expect(stage.closed[ids[2]] == 4002 && stage.closed[ids[0]] == 4101)
+        stage.give(.gone(ids[1]))
+        stage.pass(.seconds(100))
+        #expect(stage.hub.isEmpty)
+    }
+}

@@ -1,0 +1,64 @@
+import RoomCore
+
+/// What the state for the newest connection of a device has said of a room: "`high` is a fence".
+///
+/// It knows which connection each publication came from, which neither the log nor the clients do.
+struct SimFence {
+    /// A device in a room.
+    struct Place: Hashable {
+        var room: RoomName
+        var device: DeviceID
+    }
+    /// How-manieth its hello was.
+    var greeting: Int64
+    var epoch: UInt64
+    var high: Int64
+    /// What it has published in the room itself.
+    var own: Set<MessageID> = []
+}
+
+extension SimWorld {
+    /// A client's frame has reached the hub.
+    func noteFence(_ frame: ClientFrame, on link: SimLink) {
+        switch frame {
+        case .hello(let hello) where link.greeting == 0:
+            greetings += 1
+            (link.greeting, link.device) = (greetings, hello.device)
+        case .publish(let room, let publication):
+            guard let device = link.device else { return }
+            let place = SimFence.Place(room: room, device: device)
+            if fences[place]?.greeting == link.greeting { fences[place]?.own.insert(publication.id) }
+        default: break
+        }
+    }
+
+    /// The hub tells a client what it has of it.
+    func noteFence(_ state: HubFrame.RoomState, to link: SimLink) {
+        guard let device = link.device else { return }
+        let place = SimFence.Place(room: state.room, device: device)
+        let known = fences[place]
+        if let known, known.greeting > link.greeting {
+            broken("an older connection of a device got a state of \(state.room) after a newer one")
+        }
+        if let known, known.greeting == link.greeting, known.epoch == state.epoch { return }
+        let own = known?.greeting == link.greeting ? known?.own : nil
+        fences[place] = SimFence(greeting: link.greeting, epoch: state.epoch, high: state.high, own: own ?? [])
+    }
+
+    /// Something is written into the log.
+    func judgeFence(_ records: [LogRecord], in room: RoomName) {
+        for record in records {
+            let (device, cseq, id): (DeviceID, Int64, MessageID) =
+                switch record {
+                case .entry(let entry): (entry.device, entry.cseq, entry.id)
+                case .void(let device, _, let cseq, let id, _): (device, cseq, id)
+                }
+            guard let fence = fences[SimFence.Place(room: room, device: device)], fence.epoch == hub.log.rooms[room]?.epoch else {
+                continue
+            }
+            if cseq > fence.high, !fence.own.contains(id) {
+                broken("\(cseq) of an older connection was stored in \(room) after a newer one was told of \(fence.high)")
+            }
+        }
+    }
+}
