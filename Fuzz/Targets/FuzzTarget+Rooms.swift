@@ -3,7 +3,17 @@ import RoomsWire
 
 extension FuzzTarget {
     static func clientFrame(_ input: inout FuzzInput) throws {
-        try frame(&input, read: { try $0.decodeClientFrame($1, isText: $0.isText) }, write: { $0.bytes(of: $1) })
+        try frame(
+            &input, read: { try $0.decodeClientFrame($1, isText: $0.isText) }, write: { $0.bytes(of: $1) },
+            look: { encoding, bytes, frame in
+                // Of what is a publication the envelope says the same; of what is no frame it may say nothing.
+                let envelope = encoding.envelope(of: bytes, isText: encoding.isText)
+                if case .publish(let room, let publication)? = frame {
+                    try expectEqual(envelope, PublicationEnvelope(room: room, cseq: publication.cseq), "another envelope")
+                } else if frame != nil {
+                    try expectEqual(envelope, nil, "an envelope of another frame")
+                }
+            })
     }
 
     static func hubFrame(_ input: inout FuzzInput) throws {
@@ -12,7 +22,8 @@ extension FuzzTarget {
 
     /// What is read is written in either encoding, and read again as the same.
     private static func frame<Frame: Equatable>(
-        _ input: inout FuzzInput, read: (RoomsEncoding, UnsafeRawBufferPointer) throws -> Frame?, write: (RoomsEncoding, Frame) -> [UInt8]
+        _ input: inout FuzzInput, read: (RoomsEncoding, UnsafeRawBufferPointer) throws -> Frame?, write: (RoomsEncoding, Frame) -> [UInt8],
+        look: (RoomsEncoding, UnsafeRawBufferPointer, Frame?) throws -> Void = { _, _, _ in }
     ) throws {
         // JSON begins with its bracket, so that its inputs can be read.
         let encoding: RoomsEncoding = input.rest.first == UInt8(ascii: "{") ? .json : .protobuf
@@ -20,8 +31,9 @@ extension FuzzTarget {
         let frame: Frame?
         do { frame = try read(encoding, input.rest) } catch let error as FrameError {
             try expect(error.offset.map { $0 <= input.rest.count } ?? true, "an error beyond the bytes: \(error)")
-            return
+            return try look(encoding, input.rest, nil)
         }
+        try look(encoding, input.rest, frame)
         guard let frame else { return }
         for other in RoomsEncoding.allCases {
             let written = write(other, frame)

@@ -83,6 +83,25 @@ extension HubTests {
             }
         }
 
+        @Test(arguments: RoomsEncoding.allCases)
+        func `a publication that cannot be read is refused alone, and the connection goes on`(encoding: RoomsEncoding) async throws {
+            try await Hub.stage(directory).withRunning { hub in
+                let ann = try await HubGuest(hub.url, encoding)
+                try await ann.hello()
+                try await ann.join()
+                let deep = String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
+                for (type, json) in [("", "1"), ("t", deep), ("t", "\"\\ud800\""), ("t", "1e999")] {
+                    let content = Publication.Content(type: type, payload: .json(Array(json.utf8)))
+                    try await ann.say(.publish(.abc, Publication(cseq: 1, id: .number(1), sent: HubCalendar.now, content: content)))
+                    let refusal = try await ann.refusal()
+                    #expect(refusal.code == .malformed && refusal.retry == .never && refusal.room == .abc && refusal.cseq == 1)
+                }
+                try await ann.publish(1)
+                #expect(try await ann.ack().seq == 1)
+                await ann.connection.close()
+            }
+        }
+
         @Test func `frames of unknown types are ignored`() async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let ann = try await HubGuest(hub.url)

@@ -48,6 +48,22 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
         }
     }
 
+    @Test func `a publication with a flaw is known by its room and number`() throws {
+        func envelope(_ frame: WireToHub) throws -> PublicationEnvelope? {
+            let bytes: [UInt8] = try frame.serializedBytes()
+            return bytes.withUnsafeBytes { RoomsEncoding.protobuf.envelope(of: $0, isText: false) }
+        }
+        for body in ["{", "\"\\ud800\"", "1e999"] {
+            let frame = pub { $0.body = Data(body.utf8) }
+            #expect(try complaint(frame)?.problem == .invalidValue)
+            #expect(try envelope(frame) == PublicationEnvelope(room: try #require(RoomName("abc")), cseq: 1))
+        }
+        #expect(try envelope(pub { $0.type = "" }) != nil)
+        for frame in [pub { $0.room = "" }, pub { $0.cseq = 0 }, WireToHub()] { #expect(try envelope(frame) == nil) }
+        #expect(([0xFF] as [UInt8]).withUnsafeBytes { RoomsEncoding.protobuf.envelope(of: $0, isText: false) } == nil)
+        #expect(try complaint(entry { $0.body = Data("1e999".utf8) }) == nil, "a log may hold it from before")
+    }
+
     @Test func `a frame of an unknown type is no frame and no error`() throws {
         // Field 99, a message of two bytes; nothing at all; a field of a number.
         for bytes in [[0x9A, 0x06, 2, 8, 1], [], [0x98, 0x06, 5]] as [[UInt8]] {

@@ -72,6 +72,7 @@ extension OutboxRefusal {
         case .tooMany(let count): "\(count) messages wait already"
         case .tooMuch(let bytes): "\(bytes) bytes wait already"
         case .tooLong: "its payload or type is too long, or its type is empty"
+        case .notJSON: "its payload is no JSON that everybody can read"
         case .notJoined: "the room has not been joined"
         case .store(let isFull): isFull ? "the disk is full" : "the store cannot write"
         case .closed: "the rooms are closed"

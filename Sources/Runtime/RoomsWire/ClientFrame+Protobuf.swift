@@ -63,14 +63,14 @@ extension ClientFrame {
                     reference: try history.ref.number("ref"), room: try history.room.room(), before: try history.before.number("before"),
                     limit: try history.limit.number("limit")))
         case .pres(let set):
-            let meta = set.hasMeta ? try set.meta.json("meta") : nil
+            let meta = set.hasMeta ? try set.meta.json("meta", isStrict: true) : nil
             return .presence(try set.room.room(), Presence(status: set.hasStatus ? set.status : "online", meta: meta))
         case .members(let ask): return .members(try ask.room.room())
         case .typ(let typing): return .typing(try typing.room.room(), typing.on)
         case .sig(let send):
             let payload: Payload
             switch send.payload {
-            case .body(let data): payload = .json(try data.json("body"))
+            case .body(let data): payload = .json(try data.json("body", isStrict: true))
             case .bin(let data): payload = .binary([UInt8](data))
             case nil: throw FrameError(.missing, field: "body")
             }
@@ -78,6 +78,16 @@ extension ClientFrame {
         case .ping(let ping): return .ping(try ping.n.number("n"))
         case nil: return nil
         }
+    }
+}
+
+extension PublicationEnvelope {
+    /// Reads the envelope of a frame `pub` from Protocol Buffers; nil if it is none, or nobody can tell which one.
+    init?(protobuf bytes: UnsafeRawBufferPointer) {
+        guard let wire: WireToHub = try? readMessage(bytes), case .pub(let publish)? = wire.body, let room = RoomName(publish.room) else {
+            return nil
+        }
+        self.init(room: room, cseq: publish.cseq)
     }
 }
 
@@ -153,7 +163,7 @@ extension Publication.Content {
     fileprivate init(_ wire: WirePublish) throws(FrameError) {
         let payload: Payload
         switch wire.payload {
-        case .body(let data): payload = .json(try data.json("body"))
+        case .body(let data): payload = .json(try data.json("body", isStrict: true))
         case .bin(let data): payload = .binary([UInt8](data))
         case nil: throw FrameError(.missing, field: "body")
         }

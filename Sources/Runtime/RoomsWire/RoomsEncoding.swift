@@ -67,6 +67,17 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// Reads what names a publication, where ``decodeClientFrame(_:isText:)`` says that the frame is none.
+    ///
+    /// - Returns: Nil if it is no publication, or nobody can tell which one.
+    package func envelope(of bytes: UnsafeRawBufferPointer, isText: Bool) -> PublicationEnvelope? {
+        guard isText == self.isText else { return nil }
+        return switch self {
+        case .json: PublicationEnvelope(json: bytes)
+        case .protobuf: PublicationEnvelope(protobuf: bytes)
+        }
+    }
+
     /// Reads a hub's frame from the payload of a message.
     ///
     /// - Returns: Nil of a type that nobody knows, which is to be ignored.

@@ -87,9 +87,11 @@ extension Optional {
 
 extension Data {
     /// A payload of JSON, or other JSON of an app's.
-    func json(_ field: StaticString) throws(FrameError) -> [UInt8] {
+    ///
+    /// - Parameter isStrict: Whether lone surrogates and numbers beyond a Double are refused, as they are of what a client says.
+    func json(_ field: StaticString, isStrict: Bool = false) throws(FrameError) -> [UInt8] {
         let bytes = [UInt8](self)
-        guard Payload.isJSON(bytes) else { throw FrameError(.invalidValue, field: field) }
+        guard Payload.isJSON(bytes, isStrict: isStrict) else { throw FrameError(.invalidValue, field: field) }
         return bytes
     }
 }

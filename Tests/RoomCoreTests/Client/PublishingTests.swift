@@ -110,6 +110,30 @@ import Testing
         #expect(bench.look() == [.news(.refused(abc, .of(1), .tooLong))])
     }
 
+    @Test(arguments: [
+        "", "{", "1 2", #""\uD800""#, #"{"\uDC00\uD800":1}"#, "[1e999]", "-1e309",
+        String(repeating: "[", count: 65) + String(repeating: "]", count: 65),
+    ])
+    func `a payload that others cannot read is refused at once`(json: String) {
+        var bench = ClientBench.live()
+        bench.handle(.submit(abc, .of(1), sent: 0, .init(type: "t", payload: .json(Array(json.utf8)))))
+        #expect(bench.look() == [.news(.refused(abc, .of(1), .notJSON))])
+    }
+
+    @Test func `a message that the hub cannot read is burnt, and those behind it go on`() {
+        var bench = ClientBench.live()
+        bench.submit(1, 2)
+        bench.write()
+        _ = bench.look()
+        let refusal = Refusal(.malformed, room: abc, cseq: 1, "body: values lie too deep in one another")
+        bench.receive(.refusal(refusal), .hole(abc, expected: 1))
+        bench.write()
+        let said = bench.look()
+        #expect(said.contains(.news(.failed(abc, .of(1), OutboxFailure(code: .malformed, text: refusal.text)))))
+        let sent = said.compactMap { if case .send(.publish(_, let publication)) = $0 { publication } else { nil } }
+        #expect(sent.suffix(2).map(\.cseq) == [1, 2] && sent.suffix(2).first?.content == nil && sent.last?.content != nil)
+    }
+
     @Test func `times are the hub's, also of what was submitted before its clock was known`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinWish()))

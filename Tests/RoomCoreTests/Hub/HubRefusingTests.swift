@@ -97,6 +97,41 @@ import Testing
         #expect(stage.heard(ann).acks.map(\.seq) == [0, 1, 2])
     }
 
+    @Test mutating func `a publication that is none is refused alone, under its number, and what stands behind it goes on`() throws {
+        let ann = stage.member("ann")
+        let envelope = try #require(PublicationEnvelope(room: .lobby, cseq: 1))
+        stage.give(.unreadable(ann, envelope, "type: a field is missing", bytes: 100))
+        stage.publish(ann, 2...2)
+        let said = stage.heard(ann)
+        let refusal = try #require(said.refusals.first)
+        #expect(refusal == Refusal(.malformed, room: .lobby, cseq: 1, "type: a field is missing"))
+        #expect(said.last == .hole(.lobby, expected: 1) && stage.closed.isEmpty)
+        stage.hear(ann, .publish(.lobby, .void(1)))
+        stage.publish(ann, 2...2)
+        #expect(stage.heard(ann).acks.map(\.seq) == [0, 1])
+        // Its number is what counts, as for any other.
+        for (cseq, expected) in [(2, nil), (9, HubFrame.hole(.lobby, expected: 3))] as [(Int64, HubFrame?)] {
+            stage.give(.unreadable(ann, try #require(PublicationEnvelope(room: .lobby, cseq: cseq)), "?", bytes: 100))
+            let said = stage.heard(ann)
+            if let expected { #expect(said == [expected]) } else { #expect(said.acks.map(\.isDuplicate) == [true]) }
+        }
+    }
+
+    @Test mutating func `who may not publish at all hears that first, and too many of them are too many frames`() throws {
+        let envelope = try #require(PublicationEnvelope(room: .lobby, cseq: 1))
+        let (stranger, bob) = (stage.open(), stage.client("bob"))
+        stage.give(.unreadable(stranger, envelope, "?", bytes: 100), .unreadable(bob, envelope, "?", bytes: 100))
+        #expect(stage.closed == [stranger: 4100] && stage.heard(bob).codes == [.notJoined])
+        stage.give(.unreadable(bob, envelope, "?", bytes: 2_000_000))
+        #expect(stage.closed[bob] == 4100)
+        var policy = HubPolicy()
+        policy.frames = .init(perSecond: 1, burst: 5)
+        stage = HubStage(policy)
+        let ann = stage.member("ann")
+        for _ in 0..<5 { stage.give(.unreadable(ann, envelope, "?", bytes: 100)) }
+        #expect(stage.closed[ann] == 4003)
+    }
+
     // MARK: Refused for now
 
     @Test mutating func `who has not joined, or has no state yet, is told so`() {

@@ -13,6 +13,7 @@ struct RoomsSimulation: Sendable {
         .history: 700,
         .replaced: 40, .congested: 80, .overtaken: 1000, .refusals: 5000, .serverMessages: 1400, .presence: 1400, .typing: 1400,
         .signals: 1400, .reads: 1400,
+        .unreadable: 150,
     ]
 
     private(set) var worlds: Int64 = 0

@@ -78,7 +78,8 @@ enum SimCount: String, CaseIterable, Comparable {
     case boundaries = "deaths between two effects"
     case connections, acks, duplicates = "duplicate acks", holes, lags, snapshots, resumes, pages = "resumed in pages"
     case renewals, submitted, queued, refused, failed, retried, discarded, history = "history pages", replaced = "replaced connections"
-    case congested, overtaken, refusals, serverMessages = "messages of the server", presence = "changes of presence", typing, signals, reads
+    case congested, overtaken, refusals, unreadable = "publications that could not be read", serverMessages = "messages of the server",
+        presence = "changes of presence", typing, signals, reads
 
     static func < (lhs: SimCount, rhs: SimCount) -> Bool { lhs.rawValue < rhs.rawValue }
 }

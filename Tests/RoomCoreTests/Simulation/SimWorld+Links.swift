@@ -78,9 +78,21 @@ extension SimWorld {
         case .frame(let frame, let bytes):
             guard link.isOpenAtHub else { return }
             noteFence(frame, on: link)
+            if let envelope = unreadable(frame) {
+                count(.unreadable)
+                return feedHub(.unreadable(link.id, envelope, "nobody can read it", bytes: bytes))
+            }
             feedHub(.received(link.id, frame, bytes: bytes))
         case .end: endAtHub(link)
         }
+    }
+
+    /// Some messages are of an app that has looked at nothing: the hub can tell only which ones they are, however often they are sent.
+    private func unreadable(_ frame: ClientFrame) -> PublicationEnvelope? {
+        guard case .publish(let room, let publication) = frame, publication.content != nil, publication.id.bits.low % 97 == 0 else {
+            return nil
+        }
+        return PublicationEnvelope(room: room, cseq: publication.cseq)
     }
 
     func landAtClient(_ link: SimLink) {

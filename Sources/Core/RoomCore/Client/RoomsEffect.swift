@@ -79,6 +79,8 @@ public enum OutboxRefusal: Hashable, Sendable {
     case tooMuch(bytes: Int)
     /// The payload is longer than the hub takes, or the type is empty or too long.
     case tooLong
+    /// The payload is not one value of JSON that a frame can carry: see ``Payload/init(json:)``.
+    case notJSON
     /// The room has not been joined.
     case notJoined
     /// The store cannot write.

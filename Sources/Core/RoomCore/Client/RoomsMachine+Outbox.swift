@@ -11,6 +11,8 @@ extension RoomsMachine {
         guard content.payload.bytes.count <= link.limits.body, lengths.contains(content.type.utf8.count),
             content.about.map({ lengths.contains($0.kind.utf8.count) && (1..<RoomsLimits.number).contains($0.seq) }) ?? true
         else { return effects.append(.news(.refused(room, id, .tooLong))) }
+        // What makes a frame that nobody can read would be refused again and again, with all that stands behind it.
+        guard content.payload.isReadable else { return effects.append(.news(.refused(room, id, .notJSON))) }
         act(.submit(id, sent: clock.corrected(sent, at: now), content), in: room, at: now, into: &effects)
     }
 

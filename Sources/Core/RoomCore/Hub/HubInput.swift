@@ -6,6 +6,8 @@ package enum HubInput: Hashable, Sendable {
     case received(ConnectionID, ClientFrame, bytes: Int)
     /// A client has said what is no frame of the protocol, though one of its types; text says why.
     case malformed(ConnectionID, String)
+    /// The same of a publication of which it is known which one it is: it is refused alone.
+    case unreadable(ConnectionID, PublicationEnvelope, String, bytes: Int)
     /// A connection has ended.
     case gone(ConnectionID)
     /// A token was looked at, as ``HubEffect/authenticate(_:token:)`` asked.

@@ -17,15 +17,7 @@ extension HubMachine {
     }
 
     mutating func receive(_ frame: ClientFrame, bytes: Int, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
-        let time = Self.nanoseconds(now)
-        guard let wait = visits[id]?.frames.wait(for: 1, policy.frames, at: time) else { return }
-        guard wait == 0 else {
-            return end(id, Refusal(.rate, retry: .after(wait), "far too many frames"), code: 4003, at: now, into: &effects)
-        }
-        visits[id]?.frames.take(1, policy.frames, at: time)
-        guard Int64(bytes) <= policy.limits.frame else {
-            return end(id, Refusal(.malformed, "the frame is too long"), at: now, into: &effects)
-        }
+        guard takesFrame(bytes: bytes, from: id, at: now, into: &effects) else { return }
         let (isGreeted, isKnown) = (visits[id]?.hello != nil, visits[id]?.identity != nil)
         switch frame {
         case .hello(let hello) where !isGreeted: greet(id, hello, at: now, into: &effects)
@@ -34,6 +26,33 @@ extension HubMachine {
         case _ where !isKnown: hold(frame, bytes: bytes, of: id, at: now, into: &effects)
         default: act(on: frame, bytes: bytes, from: id, at: now, into: &effects)
         }
+    }
+
+    /// A publication that is none: it is refused under its number, so that the client can burn it and go on.
+    mutating func receive(
+        unreadable envelope: PublicationEnvelope, _ text: String, bytes: Int, from id: ConnectionID, at now: Moment,
+        into effects: inout [HubEffect]
+    ) {
+        guard takesFrame(bytes: bytes, from: id, at: now, into: &effects) else { return }
+        guard visits[id]?.identity != nil else { return end(id, Refusal(.malformed, text), at: now, into: &effects) }
+        let publication = Publication(cseq: envelope.cseq, id: MessageID(Bits128(high: 0, low: 0)), sent: 0, content: nil)
+        publish(publication, flaw: text, bytes: Int64(max(bytes, 0)), in: envelope.room, from: id, at: now, into: &effects)
+    }
+
+    /// Whether a frame is looked at; if not, its connection is closed.
+    private mutating func takesFrame(bytes: Int, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) -> Bool {
+        let time = Self.nanoseconds(now)
+        guard let wait = visits[id]?.frames.wait(for: 1, policy.frames, at: time) else { return false }
+        guard wait == 0 else {
+            end(id, Refusal(.rate, retry: .after(wait), "far too many frames"), code: 4003, at: now, into: &effects)
+            return false
+        }
+        visits[id]?.frames.take(1, policy.frames, at: time)
+        guard Int64(bytes) <= policy.limits.frame else {
+            end(id, Refusal(.malformed, "the frame is too long"), at: now, into: &effects)
+            return false
+        }
+        return true
     }
 
     private mutating func greet(_ id: ConnectionID, _ hello: ClientFrame.Hello, at now: Moment, into effects: inout [HubEffect]) {

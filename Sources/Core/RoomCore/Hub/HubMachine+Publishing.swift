@@ -3,8 +3,11 @@ import MachineCore
 // "Publishing".
 extension HubMachine {
     /// What a client publishes.
+    ///
+    /// - Parameter flaw: What is wrong with a publication of which nothing but its number could be read.
     mutating func publish(
-        _ publication: Publication, bytes: Int64, in name: RoomName, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]
+        _ publication: Publication, flaw: String? = nil, bytes: Int64, in name: RoomName, from id: ConnectionID, at now: Moment,
+        into effects: inout [HubEffect]
     ) {
         guard let visit = visits[id], let identity = visit.identity, let device = visit.hello?.device else { return }
         let cseq = publication.cseq
@@ -36,7 +39,7 @@ extension HubMachine {
             visits[id]?.questions += 1
             find(.duplicate(device, cseq: cseq), device, cseq, for: id, in: name, into: &effects)
         case .next:
-            if let refusal = judge(publication, rights: standing.rights, at: now) {
+            if let refusal = flaw.map({ Refusal(.malformed, $0) }) ?? judge(publication, rights: standing.rights, at: now) {
                 return refuse(refusal.code, refusal.retry, refusal.text)
             }
             guard visit.pending < policy.limits.window, standing.unacked <= policy.limits.roomWindow,

@@ -76,6 +76,8 @@ package struct HubMachine: Machine {
         case .opened(let id, let address): open(id, from: address, at: now, into: &effects)
         case .received(let id, let frame, let bytes): receive(frame, bytes: bytes, from: id, at: now, into: &effects)
         case .malformed(let id, let text): end(id, Refusal(.malformed, text), at: now, into: &effects)
+        case .unreadable(let id, let envelope, let text, let bytes):
+            receive(unreadable: envelope, text, bytes: bytes, from: id, at: now, into: &effects)
         case .gone(let id): drop(id, at: now, into: &effects)
         case .identified(let id, let identity): identify(id, as: identity, at: now, into: &effects)
         case .unidentified(let id, let refusal): decline(id, refusal, at: now, into: &effects)

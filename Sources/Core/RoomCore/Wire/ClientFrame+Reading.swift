@@ -6,7 +6,7 @@ extension ClientFrame {
     /// - Returns: Nil of a type that nobody knows, which is to be ignored.
     /// - Throws: What is wrong with the bytes.
     public static func decode(json bytes: UnsafeRawBufferPointer) throws(FrameError) -> ClientFrame? {
-        unsafe try readFrame(bytes) { frame throws(FrameError) in
+        unsafe try readFrame(bytes, isStrict: true) { frame throws(FrameError) in
             switch frame.type {
             case "pub": try publication(&frame)
             case "hello": .hello(try hello(&frame))

@@ -8,8 +8,9 @@ struct FrameObject {
     private var object: FrameReader.Container
 
     /// Begins a frame whose type stands first, as it does when its sender is kind; otherwise looks for it.
-    init(_ bytes: UnsafeRawBufferPointer, lookingForType: Bool) throws(FrameError) {
+    init(_ bytes: UnsafeRawBufferPointer, lookingForType: Bool, isStrict: Bool) throws(FrameError) {
         reader = unsafe FrameReader(bytes)
+        reader.isStrict = isStrict
         object = try reader.object()
         let (start, container) = (reader.position, object)
         var type: FrameWord?
@@ -39,17 +40,19 @@ struct FrameObject {
 
 /// Reads a frame with what reads its fields.
 func readFrame<Frame>(
-    _ bytes: UnsafeRawBufferPointer, _ read: (inout FrameObject) throws(FrameError) -> Frame?
+    _ bytes: UnsafeRawBufferPointer, isStrict: Bool = false, _ read: (inout FrameObject) throws(FrameError) -> Frame?
 ) throws(FrameError) -> Frame? {
-    var first = unsafe try FrameObject(bytes, lookingForType: false)
+    var first = unsafe try FrameObject(bytes, lookingForType: false, isStrict: isStrict)
     do throws(FrameError) {
         let frame = try read(&first)
         if !first.hasAnotherType { return frame }
     } catch {
         // Of another type it might be right.
-        guard let last = unsafe try? FrameObject(bytes, lookingForType: true), last.type != first.type else { throw error }
+        guard let last = unsafe try? FrameObject(bytes, lookingForType: true, isStrict: isStrict), last.type != first.type else {
+            throw error
+        }
     }
-    var last = unsafe try FrameObject(bytes, lookingForType: true)
+    var last = unsafe try FrameObject(bytes, lookingForType: true, isStrict: isStrict)
     return try read(&last)
 }
 

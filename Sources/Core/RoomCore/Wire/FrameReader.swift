@@ -10,6 +10,10 @@ import CodecCore
     private let end: Int
     /// Where the next value begins, or the space before it.
     var position = 0
+    /// Whether surrogates that are no pair, and numbers beyond a Double, are refused: others' parsers lose a whole frame for them.
+    ///
+    /// What a hub says is not read so: its log may hold some from before they were refused.
+    var isStrict = false
 
     /// Reads these bytes, which must live as long as the reader is used.
     @unsafe init(_ bytes: UnsafeRawBufferPointer) { unsafe (self.bytes, end) = (bytes, bytes.count) }
@@ -193,6 +197,32 @@ import CodecCore
         }
     }
 
+    /// Goes past the value that comes next however deep its parts lie, and whether or not they are in order.
+    mutating func pass() throws(FrameError) {
+        var depth = 0
+        repeat {
+            skipSpace()
+            switch peek() {
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                position += 1
+            case UInt8(ascii: "}") where depth > 0, UInt8(ascii: "]") where depth > 0:
+                depth -= 1
+                position += 1
+            case UInt8(ascii: ",") where depth > 0, UInt8(ascii: ":") where depth > 0: position += 1
+            case UInt8(ascii: "\""): _ = try span("")
+            default: try passWord()
+            }
+        } while depth > 0
+    }
+
+    /// Goes past what is neither a container nor a string.
+    private mutating func passWord() throws(FrameError) {
+        let start = position
+        while let byte = peek(), byte > 0x20, !"{}[],:\"".utf8.contains(byte) { position += 1 }
+        if position == start { throw unexpected() }
+    }
+
     private mutating func skipKey() throws(FrameError) {
         _ = try span("")
         guard skipSpace(to: UInt8(ascii: ":")) else { throw unexpected() }
@@ -200,19 +230,55 @@ import CodecCore
 
     /// RFC 8259 §6.
     private mutating func skipNumber() throws(FrameError) {
+        let start = position
         if peek() == UInt8(ascii: "-") { position += 1 }
         let whole = position
         try skipDigits()
         if unsafe bytes[whole] == UInt8(ascii: "0"), position > whole + 1 { throw FrameError(.malformed, at: whole) }
+        // Only so many digits, or an exponent, can be too much.
+        var mayBeHuge = position - whole > 308
         if peek() == UInt8(ascii: ".") {
             position += 1
             try skipDigits()
         }
         if let byte = peek(), byte | 0x20 == UInt8(ascii: "e") {
             position += 1
+            mayBeHuge = true
             if peek() == UInt8(ascii: "-") || peek() == UInt8(ascii: "+") { position += 1 }
             try skipDigits()
         }
+        if isStrict, mayBeHuge, !isFinite(from: start) { throw FrameError(.outOfRange, at: start) }
+    }
+
+    /// Whether the number that ends here is one that a Double holds (RFC 8259 §6); its form was looked at.
+    private func isFinite(from start: Int) -> Bool {
+        // 0.DIGITS × 10^power
+        var (digits, power, isFraction) = ("", 0, false)
+        var place = start
+        scan: while place < position {
+            let byte = unsafe bytes[place]
+            place += 1
+            switch byte {
+            case UInt8(ascii: "."): isFraction = true
+            case UInt8(ascii: "0") where digits.isEmpty: if isFraction { power -= 1 }
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                if !isFraction { power += 1 }
+                // More of them make no difference.
+                if digits.utf8.count < 20 { digits.unicodeScalars.append(Unicode.Scalar(byte)) }
+            case UInt8(ascii: "e"), UInt8(ascii: "E"): break scan
+            default: break
+            }
+        }
+        let isNegative = unsafe place < position && bytes[place] == UInt8(ascii: "-")
+        var exponent = 0
+        while place < position {
+            let digit = unsafe Int(bytes[place]) - Int(UInt8(ascii: "0"))
+            if digit >= 0 { exponent = min(exponent * 10 + digit, 1 << 40) }
+            place += 1
+        }
+        power += isNegative ? -exponent : exponent
+        if digits.isEmpty || power < 309 { return true }
+        return power == 309 && Double("0.\(digits)e309")?.isFinite == true
     }
 
     private mutating func skipDigits() throws(FrameError) {
@@ -297,13 +363,29 @@ import CodecCore
             UInt8(ascii: "r"), UInt8(ascii: "t"):
             position += 1
         case UInt8(ascii: "u"):
-            position += 1
-            for _ in 0..<4 {
-                guard let byte = peek(), Hexadecimal.value(of: byte) != nil else { throw unexpected() }
-                position += 1
+            let start = position - 1
+            let first = try skipUnit()
+            guard isStrict, 0xD800...0xDFFF ~= first else { return }
+            // RFC 8259 §7: two of them are one character.
+            guard first < 0xDC00, peek() == UInt8(ascii: "\\"), position + 1 < end, unsafe bytes[position + 1] == UInt8(ascii: "u") else {
+                throw FrameError(.invalidText, at: start)
             }
+            position += 1
+            guard 0xDC00...0xDFFF ~= (try skipUnit()) else { throw FrameError(.invalidText, at: start) }
         default: throw unexpected()
         }
+    }
+
+    /// Goes past an `u` and its four digits.
+    private mutating func skipUnit() throws(FrameError) -> UInt16 {
+        position += 1
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let byte = peek(), let digit = Hexadecimal.value(of: byte) else { throw unexpected() }
+            unit = unit << 4 | UInt16(digit)
+            position += 1
+        }
+        return unit
     }
 
     /// Goes past a character beyond ASCII: RFC 3629 §4.

@@ -51,7 +51,9 @@ final class Visitor: InlineHandler {
             unknown += 1
             if unknown > Self.mostUnknown { hear(.malformed(id, "too many frames of unknown types"), length) }
         } catch {
-            hear(.malformed(id, "\(error)"), length)
+            let envelope = bytes.withUnsafeBytes { encoding.envelope(of: $0, isText: kind == .text) }
+            guard let envelope else { return hear(.malformed(id, "\(error)"), length) }
+            hear(.unreadable(id, envelope, "\(error)", bytes: length), length)
         }
     }
 

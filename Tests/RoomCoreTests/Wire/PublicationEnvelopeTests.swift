@@ -1,0 +1,75 @@
+import RoomCore
+import Testing
+
+/// What the hub can tell of a publication that is none, so that it refuses it alone.
+@Suite struct PublicationEnvelopeTests {
+    private func envelope(_ json: String) -> PublicationEnvelope? {
+        Array(json.utf8).withUnsafeBytes { bytes in PublicationEnvelope(json: bytes) }
+    }
+    private func isFrame(_ json: String) -> Bool {
+        Array(json.utf8).withUnsafeBytes { bytes in ((try? ClientFrame.decode(json: bytes)) ?? nil) != nil }
+    }
+    private let lobby = PublicationEnvelope(room: .lobby, cseq: 8)
+    private static let id = "01937a3e-7c1b-7000-8000-000000000001"
+    private static let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
+
+    @Test(arguments: [
+        #""type":"","body":1"#, #""type":"t","body":\#(deep)"#, #""type":"t""#, #""body":1"#, #""type":7,"body":1"#,
+        #""type":"t","bin":"?""#,
+        #""type":"t","body":1,"id":"x""#, #""type":"t","body":1,"at":-1"#, #""type":"t","body":1,"about":{}"#,
+        #""type":"t","body":1,"void":0"#,
+        #""type":"t","body":"\ud800""#, #""type":"t","body":"\udc00\ud800""#, #""type":"t","body":"\ud800\u0041""#,
+        #""type":"t","body":1e999"#,
+        #""type":"t","body":[-1.8e308]"#, #""type":"t","body":1,"new":{"\ud800":1}"#, #""type":"t","body":nul"#, #""type":"t","body":"#,
+        #""type":"t","body":1}}"#,
+    ])
+    func `a publication with a flaw is known by its room and number`(fields: String) {
+        let json = #"{"t":"pub","room":"lobby","cseq":8,"id":"\#(Self.id)",\#(fields)}"#
+        #expect(!isFrame(json) && envelope(json) == lobby)
+    }
+
+    @Test func `its fields may stand in any order, and of those that are repeated the last counts`() {
+        #expect(envelope(#"{"type":"","body":\#(Self.deep),"cseq":8,"room":"lobby","t":"pub"}"#) == lobby)
+        #expect(envelope(#"{"t":"sig","cseq":7,"room":"other","t":"pub","cseq":8,"room":"lobby"}"#) == lobby)
+        #expect(envelope(#" { "t" : "p\u0075b" , "x" : [ { } , null ] , "room" : "lobby" , "cseq" : 8 } "#) == lobby)
+    }
+
+    @Test(arguments: [
+        "", "[]", "{", #"{"t":"pub","room":"lobby"}"#, #"{"t":"pub","cseq":8}"#, #"{"room":"lobby","cseq":8}"#,
+        #"{"t":"sig","room":"lobby","cseq":8}"#, #"{"t":"pub","room":"","cseq":8}"#, #"{"t":"pub","room":7,"cseq":8}"#,
+        #"{"t":"pub","room":"lobby","cseq":0}"#, #"{"t":"pub","room":"lobby","cseq":"8"}"#, #"{"t":"pub","room":"lobby","cseq":1e3}"#,
+        #"{"t":"pub","room":"lobby","cseq":9007199254740993}"#, #"{"t":"pub","room":"lobby",}"#,
+        #"{"t":"pub","room":"lobby","body":],"cseq":8}"#,
+        #"{"t":"pub","room":"lobby","cseq":8,"cseq":null}"#,
+    ])
+    func `where that cannot be told there is nobody to name`(json: String) { #expect(envelope(json) == nil) }
+
+    @Test func `numbers are those of a Double, however they are written`() {
+        let nines = String(repeating: "9", count: 400)
+        for json in [
+            "1e308", "1.7976931348623157e308", "-1.7976931348623157E+308", "0.00017976931348623157e312", "1e-999", "0e999",
+            "-0.0e99999999999999",
+            String(nines.prefix(308)), "\(nines)e-100", "0.\(nines)", "0.\(String(repeating: "0", count: 400))1e700",
+            "1797693134862315708\(String(repeating: "0", count: 290))",
+        ] { #expect(Payload(json: Array(json.utf8)) != nil, "\(json)") }
+        for json in [
+            "1e309", "1.8e308", "-1.7976931348623160e308", nines, "1e99999999999999999999", "0.0001e313", "\(nines)e-91",
+            "1797693134862315908\(String(repeating: "0", count: 290))",
+        ] { #expect(Payload(json: Array(json.utf8)) == nil, "\(json)") }
+    }
+
+    @Test func `a character beyond U+FFFF is two surrogates in order`() {
+        for json in [#""\ud83d\ude00""#, #""\uD83D\uDE00x""#, #""\u00e9\\ud800""#] {
+            #expect(Payload(json: Array(json.utf8)) != nil, "\(json)")
+        }
+        for json in [#""\ud83d""#, #""\ud83dx""#, #""\ud83d\n""#, #""\ud83d\ud83d""#, #""\ude00""#, #""\ud83d\u12"# + "\""] {
+            #expect(Payload(json: Array(json.utf8)) == nil, "\(json)")
+        }
+    }
+
+    @Test func `what a log holds of long ago is still read`() {
+        let json = #"{"t":"sig","room":"lobby","user":"ann","conn":"c","type":"t","body":["\ud800",1e999]}"#
+        let frame = Array(json.utf8).withUnsafeBytes { bytes in (try? HubFrame.decode(json: bytes)) ?? nil }
+        #expect(frame != nil)
+    }
+}
