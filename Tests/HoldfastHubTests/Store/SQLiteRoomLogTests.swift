@@ -162,6 +162,20 @@ struct SQLiteRoomLogTests {
         #expect(await log.carryOut([.recall(other, device)]) == [known])
     }
 
+    @Test func `a device of one user is appended for no other, whichever room it is new to`() async throws {
+        let log = try await bench.open()
+        let (other, device) = (LogSample.otherRoom, LogSample.device(1))
+        _ = await log.carryOut([.open(room), .open(other)])
+        func void(by user: UserName, batch: Int64) -> LogOrder {
+            .append(other, batch: batch, [.void(device, user, cseq: 1, id: LogSample.id(9), at: LogSample.now)])
+        }
+        // Within one transaction, and after it.
+        let replies = await log.carryOut([LogSample.append(1...1), void(by: LogSample.bob, batch: 2)])
+        #expect(replies == [.appended(room, batch: 1), .notAppended(other, batch: 2)])
+        #expect(await log.carryOut([void(by: LogSample.bob, batch: 3)]) == [.notAppended(other, batch: 3)])
+        #expect(await log.carryOut([void(by: LogSample.ann, batch: 4)]) == [.appended(other, batch: 4)])
+    }
+
     @Test func `a room in which nobody wrote leaves nothing behind`() async throws {
         let log = try await bench.open()
         let commits = await log.figures.commits

@@ -226,19 +226,21 @@ import Testing
 
         /// What was told is in the log, each publication once.
         mutating func close() {
+            var owners: [DeviceID: UserName] = [:]
             for room in rooms {
                 var written: [LogPosition: MessageID] = [:]
                 var numbers: [DeviceID: Int64] = [:]
                 for (epoch, record) in log.written[room] ?? [] {
-                    let (device, cseq): (DeviceID, Int64)
+                    let (device, user, cseq): (DeviceID, UserName, Int64)
                     switch record {
                     case .entry(let entry):
-                        (device, cseq) = (entry.device, entry.cseq)
+                        (device, user, cseq) = (entry.device, entry.user, entry.cseq)
                         if written.updateValue(entry.id, forKey: LogPosition(epoch: epoch, seq: entry.seq)) != nil {
                             complaints.append("a number twice")
                         }
-                    case .void(let owner, _, let number, _, _): (device, cseq) = (owner, number)
+                    case .void(let burnt, let owner, let number, _, _): (device, user, cseq) = (burnt, owner, number)
                     }
+                    if owners.updateValue(user, forKey: device) ?? user != user { complaints.append("two users have \(device)") }
                     if cseq != numbers[device, default: 0] + 1 { complaints.append("\(cseq) of \(device) after \(numbers[device] ?? 0)") }
                     numbers[device] = cseq
                 }

@@ -179,6 +179,54 @@ import Testing
         #expect(stage.heard(bob).codes == [.device, .device, .notJoined] && stage.log.rooms[.lobby]?.head == 1)
     }
 
+    @Test(arguments: [true, false])
+    mutating func `of two users who come with one fresh device to two rooms at once, one has it in both`(annIsFirst: Bool) {
+        let (lobby, other) = (RoomName.lobby, RoomName("other")!)
+        let (ann, bob) = (stage.client("ann", device: 1), stage.client("bob", device: 1))
+        stage.holdsLog = true
+        stage.hear(ann, .join(.init(room: lobby)))
+        stage.hear(bob, .join(.init(room: other)))
+        stage.answer(2)
+        // Both rooms ask the log, which knows nothing of the device.
+        if !annIsFirst { stage.orders.reverse() }
+        stage.answer()
+        let (owner, second) = annIsFirst ? (ann, bob) : (bob, ann)
+        #expect(stage.heard(owner).states.count == 1)
+        #expect(stage.heard(second).refusals.map { [$0.code.rawValue, $0.retry == .never ? 1 : 0] } == [[2003, 1]])
+        // As long as it is on its way to disk, and afterwards, it is the first one's.
+        let (its, others) = annIsFirst ? (lobby, other) : (other, lobby)
+        stage.publish(owner, 1...1, in: its)
+        stage.give(.gone(owner))
+        for _ in 0..<2 {
+            stage.hear(second, .join(.init(room: others)), .publish(others, .numbered(1)))
+            stage.answer()
+            #expect(stage.heard(second).codes.first == .device)
+        }
+        #expect(stage.log.rooms[others]?.head == 0 && stage.log.rooms[its]?.head == 1 && stage.closed.isEmpty)
+    }
+
+    @Test mutating func `a fresh device with which nothing was published is free when its user has left`() {
+        let (ann, bob) = (stage.member("ann", device: 1), stage.client("bob", device: 1))
+        stage.hear(bob, .join(.init(room: .lobby)))
+        stage.hear(ann, .leave(.lobby))
+        stage.hear(bob, .join(.init(room: .lobby)))
+        let said = stage.heard(bob)
+        #expect(said.codes == [.device] && said.states.count == 1)
+        for id in [ann, bob] { stage.give(.gone(id)) }
+        stage.pass(.seconds(100))
+        #expect(stage.hub.isEmpty)
+    }
+
+    @Test mutating func `what the server publishes has one owner, too`() {
+        let ann = stage.member("ann", device: 1)
+        let other = RoomName("other")!
+        stage.give(.publish(ServerRequest(1), other, .numbered(1), UserName("server")!, .numbered(1)))
+        guard case .refused(let refusal)? = stage.answers[ServerRequest(1)] else { return #expect(Bool(false), "no answer") }
+        #expect(refusal.code == .device && refusal.retry == .never)
+        stage.publish(ann, 1...1)
+        #expect(stage.heard(ann).acks.count == 1)
+    }
+
     // MARK: Tokens
 
     @Test mutating func `a token that ends closes the connection`() {

@@ -56,6 +56,17 @@ import Testing
         #expect(races > 100)
     }
 
+    @Test func `a device is one user's, however many say that it is theirs, in whatever rooms`() {
+        var (refusals, stored) = (0, 0)
+        for seed in 1...(Self.isSanitized ? 100 : 1000) as ClosedRange<UInt64> {
+            let world = OwnershipSimulation.live(seed: seed)
+            (refusals, stored) = (refusals + world.refusals, stored + world.stored)
+            #expect(world.faults.isEmpty, "seed \(seed): \(world.faults.prefix(4))")
+            if !world.faults.isEmpty { break }
+        }
+        #expect(refusals > 100 && stored > 100)
+    }
+
     /// The first client, and then the hub, dies between each two things that it does.
     @Test(arguments: [true, false]) func `a program may die at any point of a conversation`(isClient: Bool) {
         var plan = SimPlan()

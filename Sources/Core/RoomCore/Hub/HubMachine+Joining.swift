@@ -26,16 +26,19 @@ extension HubMachine {
         if visits[id]?.isDeviceForeign == true {
             return say(Refusal(.device, room: name, "the device is another user's"), to: id, into: &effects)
         }
+        guard !isAnothers(device, than: identity.user) else {
+            return say(Refusal(.device, room: name, "another user is in a room with this device"), to: id, into: &effects)
+        }
         if let author = rooms[name]?.authors[device], author.user != identity.user {
             // As long as the log has not said whose it is, it may be of the one who comes second.
-            let retry: Refusal.Retry = author.knowledge == .known ? .never : .after(1000)
-            return say(Refusal(.device, retry: retry, room: name, "another user is here with this device"), to: id, into: &effects)
+            return say(Refusal(.device, retry: .after(1000), room: name, "another user is here with this device"), to: id, into: &effects)
         }
         guard ensure(name, at: now, into: &effects) else {
             return say(crowded(name, "too many rooms are open"), to: id, into: &effects)
         }
         rooms[name]?.members[id] = Member(device: device, user: identity.user, rights: rights, join: join)
-        rooms[name]?.authors[device, default: Author(user: identity.user)].connection = id
+        enroll(device, of: identity.user, in: name)
+        rooms[name]?.authors[device]?.connection = id
         rooms[name]?.authors[device]?.welcome()
         visits[id]?.rooms.insert(name)
         holdings.add(name, user: identity.user, address: visit.address)

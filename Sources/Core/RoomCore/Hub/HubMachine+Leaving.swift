@@ -16,7 +16,7 @@ extension HubMachine {
         if member.isInLine { visits[id]?.line.removeAll { $0 == name } }
         rooms[name]?.mute(id)
         rooms[name]?.authors[member.device]?.connection = nil
-        if rooms[name]?.authors[member.device]?.isIdle == true { rooms[name]?.authors[member.device] = nil }
+        retireAuthor(member.device, in: name)
         if rooms[name]?.attendance.contains(member.ownedDevice) == true {
             if isLost {
                 devices[member.ownedDevice]?.lingering.insert(name)

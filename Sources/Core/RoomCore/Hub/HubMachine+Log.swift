@@ -91,17 +91,21 @@ extension HubMachine {
     ) {
         guard let author = rooms[name]?.authors[device], author.knowledge == .asked else { return }
         rooms[name]?.authors[device]?.waiting = []
-        if let mark, mark.user != author.user {
+        // Another room may have asked at the same time, and heard first that nobody has it.
+        let isForeign = mark.map { $0.user != author.user } ?? false
+        if isForeign || isAnothers(device, than: author.user) {
             rooms[name]?.authors[device]?.knowledge = .unknown
             let refusal = Refusal(.device, room: name, "the device is another user's")
             for waiting in author.waiting { effects.append(.answer(waiting.request, .refused(refusal))) }
             if let id = author.connection {
-                visits[id]?.isDeviceForeign = true
+                // What is on disk stays so.
+                if isForeign { visits[id]?.isDeviceForeign = true }
                 refuseJoin(id, refusal, at: now, into: &effects)
             }
             retireAuthor(device, in: name)
             return watchIdle(name, at: now)
         }
+        ownerships[device]?.user = author.user
         rooms[name]?.authors[device]?.learn(mark)
         for waiting in author.waiting {
             publish(waiting.publication, of: device, by: author.user, in: name, for: waiting.request, at: now, into: &effects)
@@ -143,6 +147,7 @@ extension HubMachine {
         deliver(settled.entries, of: name, epoch: epoch, to: settled.live, into: &effects)
         if let next = settled.next { effects.append(.log(next)) }
         for id in settled.newcomers { pursue(id, in: name, at: now, into: &effects) }
+        for device in settled.retired { hasRetired(device) }
         if settled.isIdle { watchIdle(name, at: now) }
         closeIfSettled(name, at: now, into: &effects)
     }

@@ -81,7 +81,8 @@ extension HubMachine {
             return
         default: return refuse(.storage, .after(retry(in: name)), "the room takes nothing now")
         }
-        if rooms[name]?.authors[device] == nil { rooms[name]?.authors[device] = Author(user: user) }
+        guard !isAnothers(device, than: user) else { return refuse(.device, .never, "another user's device") }
+        enroll(device, of: user, in: name)
         guard let author = rooms[name]?.authors[device], author.user == user else {
             return refuse(.device, .never, "another user's device")
         }
@@ -178,11 +179,6 @@ extension HubMachine {
         let number = nextNumber()
         questions[number] = Question(room: name, connection: id, generation: rooms[name]?.generation ?? 0, purpose: purpose)
         effects.append(.log(.find(number, name, device, cseq: cseq)))
-    }
-
-    /// Forgets a device that is neither here nor has anything under way.
-    mutating func retireAuthor(_ device: DeviceID, in name: RoomName) {
-        if rooms[name]?.authors[device]?.isIdle == true { rooms[name]?.authors[device] = nil }
     }
 
     /// When to try again in a room that takes nothing now, in milliseconds.

@@ -21,6 +21,8 @@ package struct HubMachine: Machine {
     var devices: [OwnedDevice: Presentee] = [:]
     /// Devices whose connections have said hello and are not known yet.
     var greetings: [DeviceID: Greeting] = [:]
+    /// Devices in rooms, and whose they are.
+    var ownerships: [DeviceID: Ownership] = [:]
     var users: [UserName: Party] = [:]
     var addresses: [String: Party] = [:]
     var rooms = Table<RoomName, Room>()
@@ -64,7 +66,7 @@ package struct HubMachine: Machine {
 
     /// Whether it remembers nothing of anybody.
     package var isEmpty: Bool {
-        visits.isEmpty && devices.isEmpty && greetings.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty
+        visits.isEmpty && devices.isEmpty && greetings.isEmpty && ownerships.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty
             && questions.isEmpty && tailBytes == 0 && holdings.isEmpty && deserted.isEmpty
     }
 

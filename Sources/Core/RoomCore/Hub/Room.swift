@@ -230,6 +230,8 @@ extension HubMachine {
             var entries: [Entry] = []
             /// Who published, but for the server itself.
             var connections: [ConnectionID] = []
+            /// Devices that the room has forgotten.
+            var retired: [DeviceID] = []
             /// Who waits for a state until this is on disk.
             var newcomers: [ConnectionID] = []
             var epoch: UInt64
@@ -269,7 +271,7 @@ extension HubMachine {
                     settled.answers += author.pending.filter { $0.cseq == pending.ack.cseq }.map { ($0.request, pending.ack) }
                     author.pending.removeAll { $0.cseq <= pending.ack.cseq }
                 }
-                if !author.isIdle { authors[device] = author }
+                if author.isIdle { settled.retired.append(device) } else { authors[device] = author }
             }
             pace.add(settled.entries.count, at: now)
             if !settled.entries.isEmpty {

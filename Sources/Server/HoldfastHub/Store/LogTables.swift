@@ -34,7 +34,7 @@ final class LogTables {
         room = try connection.prepare("SELECT id, epoch, head, base, bytes FROM rooms WHERE name = ?")
         reads = try connection.prepare("SELECT user, seq FROM reads WHERE room = ? ORDER BY user")
         device = try connection.prepare("SELECT id, high, message, user, at FROM devices WHERE room = ? AND device = ?")
-        owner = try connection.prepare("SELECT user, at FROM devices WHERE device = ? LIMIT 1")
+        owner = try connection.prepare("SELECT user, at FROM devices WHERE device = ? ORDER BY id LIMIT 1")
         after = try connection.prepare("SELECT place, body FROM entries WHERE place > ? AND place <= ? ORDER BY place LIMIT ?")
         before = try connection.prepare("SELECT place, body FROM entries WHERE place < ? AND place >= ? ORDER BY place DESC LIMIT ?")
         numbered = try connection.prepare("SELECT place, body FROM entries WHERE sender = ? AND cseq = ?")
@@ -74,7 +74,7 @@ final class LogTables {
 
     /// Whose a device is, by what it has published in any room; nil if nothing of that is remembered.
     ///
-    /// Any of its rows will do: nobody else may use it as long as there is one.
+    /// Its first row says it, so that of two users who both have one, as older logs allow, one is the owner everywhere else.
     func owner(of id: DeviceID) throws(SQLiteFailure) -> DeviceMark? {
         owner.bind(1, StoredEntry.bytes(of: id.bits))
         defer { owner.reset() }

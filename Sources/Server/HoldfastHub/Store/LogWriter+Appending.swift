@@ -110,21 +110,24 @@ extension LogWriter {
         return true
     }
 
-    /// Whether entries go on where the room ends, and numbers of devices only rise.
+    /// Whether entries go on where the room ends, numbers of devices only rise, and none is of two users.
     private func follow(_ records: [LogRecord], _ room: OpenRoom, _ ledger: LogLedger) throws(SQLiteFailure) -> Bool {
         var next = room.row.head.head + 1
         var highs: [DeviceID: Int64] = [:]
         for record in records {
-            let (device, cseq): (DeviceID, Int64)
+            let (device, user, cseq): (DeviceID, UserName, Int64)
             switch record {
             case .entry(let entry):
                 guard entry.seq == next, next <= LogSchema.greatestSeq else { return false }
                 next += 1
-                (device, cseq) = (entry.device, entry.cseq)
-            case .void(let burnt, _, let number, _, _): (device, cseq) = (burnt, number)
+                (device, user, cseq) = (entry.device, entry.user, entry.cseq)
+            case .void(let burnt, let owner, let number, _, _): (device, user, cseq) = (burnt, owner, number)
             }
-            let high = if let high = highs[device] { high } else { try room.device(device, ledger)?.mark.high ?? 0 }
-            guard cseq > high else { return false }
+            var high = highs[device]
+            if high == nil { high = try room.device(device, ledger)?.mark.high }
+            // One that is new here may be another user's by what it has published elsewhere.
+            if high == nil, let owner = try ledger.tables.owner(of: device)?.user, owner != user { return false }
+            guard cseq > high ?? 0 else { return false }
             highs[device] = cseq
         }
         return true
