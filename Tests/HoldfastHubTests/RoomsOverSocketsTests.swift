@@ -205,7 +205,14 @@ extension HubTests {
         }
 
         @Test func `what nobody stores is dropped before anything waits for it`() async throws {
-            try await Hub.stage(directory) { $0.policy.signals = HubPolicy.Rate(perSecond: 100_000, burst: 100_000) }.withRunning { hub in
+            let hub = Hub.stage(directory) { configuration in
+                let rate = HubPolicy.Rate(perSecond: 1 << 30, burst: 1 << 30)
+                configuration.policy.signals = rate
+                (configuration.policy.connection.ephemeral, configuration.policy.user.ephemeral) = (rate, rate)
+                (configuration.policy.address.ephemeral, configuration.policy.userDeliveries) = (rate, rate)
+                (configuration.policy.roomDeliveries, configuration.policy.deliveries) = (rate, rate)
+            }
+            try await hub.withRunning { hub in
                 let (ann, slow) = (try await HubGuest(hub.url), try await HubGuest(hub.url))
                 try await ann.hello()
                 try await ann.join()

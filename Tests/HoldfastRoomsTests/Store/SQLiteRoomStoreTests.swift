@@ -35,9 +35,9 @@ struct SQLiteRoomStoreTests {
                 return (String(file.dropFirst(path.count)), mode?.intValue ?? 0)
             })
         }
-        for _ in 0..<2 {
+        for number in 1...2 as ClosedRange<Int64> {
             let store = try SQLiteRoomStore(path: path)
-            try await store.commit([.queue(StoreSample.row(1))])
+            try await store.commit([.queue(StoreSample.row(number))])
             let found = try modes()
             #expect(Set(found.keys).isSuperset(of: ["", "/rooms.sqlite", "/rooms.sqlite-wal", "/rooms.sqlite-shm", "/lock"]))
             for (file, mode) in found { #expect(mode == (file.isEmpty ? 0o700 : 0o600), "\(file)") }
