@@ -207,7 +207,8 @@ let package = Package(
             name: "HoldfastHub",
             dependencies: [
                 "Holdfast", "HoldfastServer", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "CodecCore", "RoomCore",
-                "RoomsWire", "RoomsStorage", nioCore, nioPosix, nioLocks, deques, sqlite, hummingbird, jwt, crypto, lifecycle, logging, metrics,
+                "RoomsWire", "RoomsStorage", nioCore, nioPosix, nioLocks, deques, sqlite, hummingbird, jwt, crypto, lifecycle, logging,
+                metrics,
             ],
             path: "Sources/Server/HoldfastHub", resources: hubPage, swiftSettings: strict),
         .target(

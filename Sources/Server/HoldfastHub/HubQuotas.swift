@@ -6,7 +6,9 @@ public struct HubQuotas: Hashable, Sendable {
     ///
     /// It does not hold for what the server itself publishes. A hub that starts again counts from 0.
     public var userPerDay: Int64?
-    /// What one room may hold; 16 GiB. What retention takes away makes room.
+    /// What one room may hold; 16 GiB.
+    ///
+    /// What retention takes away makes room.
     public var room: Int64?
     /// What the files of the log may take; any number.
     public var total: Int64?

@@ -18,7 +18,9 @@ struct LogPrivacyTests {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
 
-    private var files: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: bench.path).map { bench.path + "/" + $0 } } }
+    private var files: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: bench.path).map { bench.path + "/" + $0 } }
+    }
 
     @Test func `only its owner may use a log, its journal, its lock and its copies`() async throws {
         let log = try await bench.open()

@@ -30,10 +30,11 @@ struct SQLiteRoomStoreTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         func modes() throws -> [String: Int] {
             let files = try FileManager.default.contentsOfDirectory(atPath: path).map { path + "/" + $0 } + [path]
-            return try Dictionary(uniqueKeysWithValues: files.map { file in
-                let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? NSNumber
-                return (String(file.dropFirst(path.count)), mode?.intValue ?? 0)
-            })
+            return try Dictionary(
+                uniqueKeysWithValues: files.map { file in
+                    let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? NSNumber
+                    return (String(file.dropFirst(path.count)), mode?.intValue ?? 0)
+                })
         }
         for number in 1...2 as ClosedRange<Int64> {
             let store = try SQLiteRoomStore(path: path)
@@ -42,7 +43,9 @@ struct SQLiteRoomStoreTests {
             #expect(Set(found.keys).isSuperset(of: ["", "/rooms.sqlite", "/rooms.sqlite-wal", "/rooms.sqlite-shm", "/lock"]))
             for (file, mode) in found { #expect(mode == (file.isEmpty ? 0o700 : 0o600), "\(file)") }
             try store.close()
-            for file in found.keys { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path + file) }
+            for file in found.keys {
+                try? FileManager.default.setAttributes([.posixPermissions: file.isEmpty ? 0o755 : 0o644], ofItemAtPath: path + file)
+            }
         }
     }
 

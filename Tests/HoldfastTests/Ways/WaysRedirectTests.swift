@@ -7,7 +7,10 @@ import Testing
 @Suite struct WaysRedirectTests {
     /// Redirects `/from` to where it is told, and tells what it was asked for by anything else.
     private static func server(_ location: @escaping @Sendable () -> String) -> WebSocketServer {
-        WebSocketServer { request in
+        var configuration = WebSocketServerConfiguration()
+        configuration.port = 0
+        configuration.origins = .any
+        return WebSocketServer(configuration: configuration) { request in
             guard request.path == "/from" else { return .accept }
             return .refuse(HTTPResponse(status: 307, headers: ["Location": location()]))
         } handler: { connection, request in

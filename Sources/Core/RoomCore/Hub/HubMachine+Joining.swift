@@ -72,7 +72,9 @@ extension HubMachine {
         return true
     }
 
-    /// A limit that others may have used up: never a verdict. Those who met it do not all come back at once.
+    /// A limit that others may have used up: never a verdict.
+    ///
+    /// Those who met it do not all come back at once.
     mutating func crowded(_ name: RoomName, _ text: String) -> Refusal {
         Refusal(.count, retry: .after(Int64.random(in: policy.crowded, using: &chance)), room: name, text)
     }

@@ -20,7 +20,9 @@ package struct HubPolicy: Hashable, Sendable {
         package var ephemeral: Rate
         /// Connections at once; without meaning for one connection.
         package var connections: Int
-        /// Rooms at once, each counted once; beyond them 4003. Of one connection ``RoomsLimits/rooms`` holds.
+        /// Rooms at once, each counted once; beyond them 4003.
+        ///
+        /// For one connection ``RoomsLimits/rooms`` holds.
         package var rooms: Int
 
         package init(messages: Rate, bytes: Rate, joins: Rate, ephemeral: Rate, connections: Int, rooms: Int) {

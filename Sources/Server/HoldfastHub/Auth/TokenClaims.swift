@@ -11,7 +11,9 @@ struct TokenClaims: Decodable {
     var aud: Audience?
     var rooms: [String: String]?
 
-    /// No time of a token is further ahead, in seconds: ten years. What is was written in milliseconds.
+    /// No time of a token is further ahead, in seconds: ten years.
+    ///
+    /// What is further ahead was written in milliseconds.
     private static let furthest: Double = 10 * 365.25 * 86_400
 
     /// One name or a list of them (RFC 7519 §4.1.3).
