@@ -208,9 +208,9 @@ agrees() {
     timeout 20 openssl s_client -connect "127.0.0.1:$1" "-$2" -cipher DEFAULT@SECLEVEL=0 < /dev/null > "$work/output" 2>&1
 }
 for kind in echo quotes wamp hub; do
-    own=(--quiet --tls-cert "$files/ecdsa-chain.pem" --tls-key "$files/ecdsa.key")
-    if [ $kind = hub ]; then own+=(--dev --data "$work/hub"); fi
     for minimum in 1.2 1.3; do
+        own=(--quiet --tls-cert "$files/ecdsa-chain.pem" --tls-key "$files/ecdsa.key")
+        if [ $kind = hub ]; then own+=(--dev --data "$work/hub-$minimum"); fi
         if [ $minimum = 1.3 ]; then own+=(--tls-min 1.3); fi
         port=$(free_ports 1)
         launch "$port" "$HOLDFAST" serve $kind --port "$port" "${own[@]}"
