@@ -101,7 +101,7 @@ class Stage:
         shutil.rmtree(self.data, ignore_errors=True)
         self.port, self.link_port = free_port(), free_port()
         self.hub = Process("hub", [
-            options.holdfast, "serve", "hub", "--data", self.data, "--port", str(self.port), "--dev",
+            options.holdfast, "serve", "hub", "--data", self.data, "--port", str(self.port), "--dev", "--keep-free", "1",
         ], self.file("hub.log"))
         self.link = Process("link", [
             options.holdfast, "chaos", "--listen", str(self.link_port), "--to", f"127.0.0.1:{self.port}",

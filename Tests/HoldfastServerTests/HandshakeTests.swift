@@ -143,6 +143,13 @@ extension SocketTests {
                 let error = await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: server.url()) }
                 #expect((error?.code, error?.httpStatus, error?.isRetryable) == (.refused, 503, true))
                 #expect(error?.responseHeaders["retry-after"] == "5")
+                // Where a page comes from does not matter then: a refusal for good would keep it away when there is room again.
+                var page = WebSocketConfiguration()
+                page.headers["Origin"] = "https://elsewhere.example"
+                let other = await #expect(throws: WebSocketError.self) {
+                    try await WebSocketConnection.connect(to: server.url(), configuration: page)
+                }
+                #expect((other?.httpStatus, other?.isRetryable) == (503, true))
                 try await first.send(.close(.normal), to: .server)
                 #expect(try await first.readClose().code == .normal)
                 #expect(await first.readToEnd().isEmpty)

@@ -145,6 +145,8 @@ extension WebSocketServer {
         if let meters { options.onOutcome = { _ in meters.refused(.full) } }
         (options.headLimit, options.handshakeTimeout) = (configuration.limits.head, configuration.timeouts.handshake)
         options.isSecure = configuration.tls != nil
+        // All are told to come back: 403 would be for good.
+        options.origins = .any
         return options
     }
 }

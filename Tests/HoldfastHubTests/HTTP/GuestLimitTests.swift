@@ -15,5 +15,11 @@ import Testing
         #expect(limit.seat("a") != nil)
     }
 
+    @Test func `clients without an address are not one address`() {
+        let limit = GuestLimit(most: 3, perAddress: 1)
+        let seats = (0..<4).map { _ in limit.seat(nil) }
+        #expect(seats.map { $0 != nil } == [true, true, true, false])
+    }
+
     @Test func `one is always let in`() { #expect(GuestLimit(most: 0, perAddress: .max).seat("a") != nil) }
 }

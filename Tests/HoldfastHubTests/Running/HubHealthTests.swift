@@ -56,6 +56,22 @@ extension HubTests {
             }
         }
 
+        @Test func `a disk that is full for the hub is told to the log of the program, and to whoever asks whether it is ready`()
+            async throws
+        {
+            let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            let hub = Hub.stage(directory) {
+                $0.logger = Logger(label: "test") { _ in Keeper(lines: continuation) }
+                $0.quotas.free = .max / 2
+            }
+            try await hub.withRunning { hub in
+                for await line in lines where line.contains("no more is stored") { break }
+                let peer = try await ScriptedPeer.connect(to: hub.server.port)
+                try await peer.send("GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+                #expect(try await peer.readResponse().status == 503)
+            }
+        }
+
         @Test func `a directory that was open to others is told to the log of the program`() async throws {
             let path = directory.path + "/log"
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -101,6 +101,20 @@ import WAMPSigning
         }
     }
 
+    @Test func `a hello costs little, however long its name and however many its methods`() async throws {
+        var users = WAMPUsers(anonymousRole: nil)
+        users.add("ann", .ticket("sesame"))
+        let (many, name) = (
+            Value.array(Array(repeating: .text("none"), count: 100_000) + [.text("ticket")]), String(repeating: "n", count: 257)
+        )
+        let details: [ValueMap] = [["authid": "ann", "authmethods": many], ["authid": .text(name), "authmethods": ["ticket"]]]
+        for details in details {
+            guard case .refused = try await users.examine(WAMPApplicant(realm: "realm1", details: details)) else {
+                return #expect(Bool(false), "it is looked at")
+            }
+        }
+    }
+
     @Test func `a key that is nobody's is challenged like another`() async throws {
         let key = CryptosignKey()
         var users = WAMPUsers()

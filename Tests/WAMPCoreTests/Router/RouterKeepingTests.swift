@@ -69,6 +69,25 @@ import Testing
         #expect(stage.router.kept <= 40_000)
     }
 
+    @Test func `what those have retained who left keeps nobody from subscribing, registering or leaving a testament`() throws {
+        var stage = stage { $0.hasMetaAPI = true }
+        for _ in 0..<2 {
+            let guest = stage.join()
+            for number in 0..<5 { let _ = retains(guest, "a.\(guest.number).t\(number)", &stage) }
+            stage.give(.closed(guest))
+        }
+        let client = stage.join()
+        for number in 0..<20 {
+            let _ = try stage.subscribe(client, "b.s\(number)")
+            stage.send(.register(request: stage.next(client), options: [:], procedure: "b.p\(number)"), from: client)
+            guard case .registered? = stage.heard(client).last else { return #expect(Bool(false), "p\(number) is refused") }
+        }
+        let arguments = WAMPArguments(["a.t", .array([Self.content]), [:]])
+        stage.send(.call(request: stage.next(client), options: [:], procedure: "wamp.session.add_testament", arguments), from: client)
+        #expect(stage.heard(client).last?.reason == nil)
+        #expect(stage.router.kept <= 40_000)
+    }
+
     @Test func `a topic that another publishes to takes the place of its first publisher`() throws {
         var stage = stage()
         let (ann, bob) = (stage.join(), stage.join())

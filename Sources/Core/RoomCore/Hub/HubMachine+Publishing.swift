@@ -40,6 +40,8 @@ extension HubMachine {
             find(.duplicate(device, cseq: cseq), device, cseq, for: id, in: name, into: &effects)
         case .next:
             if let refusal = flaw.map({ Refusal(.malformed, $0) }) ?? judge(publication, rights: standing.rights, at: now) {
+                // What is refused for good costs what it would have cost.
+                takeRate(bytes, of: id, identity.user, from: visit.address, at: now)
                 return refuse(refusal.code, refusal.retry, refusal.text)
             }
             guard visit.pending < policy.limits.window, standing.unacked <= policy.limits.roomWindow,

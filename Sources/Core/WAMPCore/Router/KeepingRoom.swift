@@ -25,12 +25,22 @@ extension RouterMachine {
     /// How much more may be kept for a session of a realm.
     ///
     /// Where all realms keep nearly as much as they may, those that nobody is in go first, with all that they keep.
-    mutating func room(for participant: Participant, in place: Int) -> KeepingRoom {
+    ///
+    /// - Parameter bytes: For so many room is made, if what nobody present keeps takes it up; an event makes it by itself.
+    mutating func room(for participant: Participant, in place: Int, needing bytes: Int = 0) -> KeepingRoom {
         while policy.maximumKept - kept < policy.maximumKeptBySession, let forsaken = forsakenRealm, forsaken != place { forget(forsaken) }
-        let inRealm = realms[place]?.keptBytes() ?? 0
+        let short = bytes - left(in: place)
+        if short > 0 {
+            realms[place]?.broker.makeRoom(short)
+            noteKept(in: place)
+        }
         let own = (realms[place]?.keptBytes(by: participant.session) ?? 0) + testamentBytes(of: participant.connection)
-        return KeepingRoom(
-            session: policy.maximumKeptBySession - own, all: min(policy.maximumKeptInRealm - inRealm, policy.maximumKept - kept))
+        return KeepingRoom(session: policy.maximumKeptBySession - own, all: left(in: place))
+    }
+
+    /// How much more may be kept in a realm.
+    private mutating func left(in place: Int) -> Int {
+        min(policy.maximumKeptInRealm - (realms[place]?.keptBytes() ?? 0), policy.maximumKept - kept)
     }
 
     /// Takes note of what a realm keeps now.

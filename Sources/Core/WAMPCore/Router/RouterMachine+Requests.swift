@@ -38,7 +38,7 @@ extension RouterMachine {
         case .subscribe(let request, let options, let topic):
             breach = count(request, of: connection)
             if breach == nil {
-                let room = room(for: participant, in: place)
+                let room = room(for: participant, in: place, needing: KeepingRoom.weight(of: topic, .wildcard))
                 breach = realms[place]?.broker.subscribe(request, options, topic, by: participant, room: room, at: now, into: &effects)
                 noteKept(in: place)
             }
@@ -55,7 +55,7 @@ extension RouterMachine {
         case .register(let request, let options, let procedure):
             breach = count(request, of: connection)
             if breach == nil {
-                let room = room(for: participant, in: place)
+                let room = room(for: participant, in: place, needing: KeepingRoom.weight(of: procedure, .wildcard))
                 breach = realms[place]?.dealer.register(request, options, procedure, by: participant, room: room, at: now, into: &effects)
                 noteKept(in: place)
             }

@@ -29,7 +29,7 @@ extension RouterMachine {
         let place = session.realm
         if let objection = realm.broker.objection(to: testament) { return objection }
         guard session.testaments.count < policy.maximumTestaments else { return (WAMPURI.Error.unavailable, "too many testaments") }
-        guard room(for: participant, in: place).holds(testament.weight) else { return KeepingRoom.refusal }
+        guard room(for: participant, in: place, needing: testament.weight).holds(testament.weight) else { return KeepingRoom.refusal }
         visits[participant.connection]?.session?.testaments.add(testament, isDetached: isDetached)
         realms[place]?.testamentBytes += testament.weight
         noteKept(in: place)

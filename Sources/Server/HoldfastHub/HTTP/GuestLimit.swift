@@ -7,9 +7,9 @@ final class GuestLimit: Sendable {
     /// A connection's place, taken until nobody holds it any more.
     final class Seat: Sendable {
         private let limit: GuestLimit
-        private let address: String
+        private let address: String?
 
-        fileprivate init(_ limit: GuestLimit, _ address: String) { (self.limit, self.address) = (limit, address) }
+        fileprivate init(_ limit: GuestLimit, _ address: String?) { (self.limit, self.address) = (limit, address) }
 
         deinit { limit.leave(address) }
     }
@@ -22,22 +22,23 @@ final class GuestLimit: Sendable {
     init(most: Int, perAddress: Int) { (self.most, self.perAddress) = (max(most, 1), perAddress) }
 
     /// A seat for a connection; nil if there are too many.
-    func seat(_ channel: any Channel) -> Seat? { seat(channel.remoteAddress?.network ?? "") }
+    func seat(_ channel: any Channel) -> Seat? { seat(channel.remoteAddress?.network) }
 
-    /// The same, for an address.
-    func seat(_ address: String) -> Seat? {
+    /// The same, for an address; a client of a Unix domain socket has none.
+    func seat(_ address: String?) -> Seat? {
         let isFree = guests.withLockedValue { guests in
-            guard guests.count < most, guests.byAddress[address, default: 0] < perAddress else { return false }
+            guard guests.count < most, address.map({ guests.byAddress[$0, default: 0] < perAddress }) ?? true else { return false }
             guests.count += 1
-            guests.byAddress[address, default: 0] += 1
+            if let address { guests.byAddress[address, default: 0] += 1 }
             return true
         }
         return isFree ? Seat(self, address) : nil
     }
 
-    private func leave(_ address: String) {
+    private func leave(_ address: String?) {
         guests.withLockedValue { guests in
             guests.count -= 1
+            guard let address else { return }
             let left = guests.byAddress[address, default: 1] - 1
             guests.byAddress[address] = left > 0 ? left : nil
         }

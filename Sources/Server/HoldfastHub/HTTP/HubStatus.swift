@@ -81,6 +81,9 @@ final class HubStatus: Sendable {
             let reason = report.problem ?? report.log.failure ?? "unknown"
             logger.error("publications could not be stored", metadata: ["transactions": "\(failed)", "reason": "\(reason)"])
         }
+        let isFull = (report.log.space ?? 1 <= 0, last?.log.space ?? 1 <= 0)
+        if isFull == (true, false) { logger.error("no more is stored: the log's disk, or its share of it, is full") }
+        if isFull == (false, true) { logger.notice("there is space for the log again") }
         guard report.healthy != last?.healthy ?? true else { return }
         if report.healthy { return logger.notice("the log can be written again") }
         logger.error("the log cannot be written", metadata: ["reason": "\(report.problem ?? "unknown")"])
@@ -113,6 +116,8 @@ final class HubStatus: Sendable {
         var problem: String?
         if case .failing(let error) = health { problem = "\(error)" }
         var alarms = log.opening.renewals.map { "all rooms got new epochs when the hub was started: \($0)" }
+        let space = log.space(within: core.configuration.quotas)
+        if space ?? 1 <= 0 { alarms.append("no more is stored: the log's disk, or its share of it, is full") }
         if let doubt = disk.doubt { alarms.append("the clock is not believed: \(doubt)") }
         return HubReport(
             now: HubCalendar.now, started: started, node: core.configuration.node, dev: core.configuration.takesDevelopmentTokens,
@@ -129,7 +134,7 @@ final class HubStatus: Sendable {
             commit: HubReport.Times(readings.commit), fanout: HubReport.Times(readings.fanOut), memory: Self.memory,
             log: HubReport.Log(
                 renewed: !log.opening.renewals.isEmpty, doubted: disk.doubt != nil,
-                bytes: disk.fileBytes + disk.journalBytes, space: log.space(within: core.configuration.quotas),
+                bytes: disk.fileBytes + disk.journalBytes, space: space,
                 failure: disk.lastFailure.map { "\($0)" }, group: count > 0 ? Double(records) / Double(count) : nil))
     }
 

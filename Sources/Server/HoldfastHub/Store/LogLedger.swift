@@ -98,7 +98,8 @@ final class LogLedger {
         if let time = try connection.number("SELECT value FROM meta WHERE name = 'time'") {
             return LogClock(time: time, expected: try connection.number("SELECT value FROM meta WHERE name = 'expected'") ?? time)
         }
-        let last = try connection.number("SELECT max(at) FROM devices") ?? 0
+        // The calendar may have been wrong when that was stored: no log begins in the future.
+        let last = min(try connection.number("SELECT max(at) FROM devices") ?? 0, HubCalendar.now)
         return LogClock(time: last, expected: last)
     }
 

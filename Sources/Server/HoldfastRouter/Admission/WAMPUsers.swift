@@ -65,7 +65,9 @@ public struct WAMPUsers: WAMPAuthenticator {
     /// Who is not on the list is challenged like somebody who is, chosen by the name: by the same methods, in the same role, with a salt
     /// of the same kind, and always the same; so nothing tells whether there is such a user.
     public func examine(_ applicant: WAMPApplicant) async throws -> WAMPAdmission {
-        let methods = applicant.methods.isEmpty ? [SigningMethod.anonymous] : applicant.methods
+        // Anybody may say hello: it costs no more than it would with all methods there are, and a name no user can have costs nothing.
+        let methods = applicant.methods.isEmpty ? [SigningMethod.anonymous] : Array(applicant.methods.prefix(Self.mostMethods))
+        guard applicant.authID?.utf8.count ?? 0 <= Self.longestName else { return .unproven }
         let key = applicant.extra["pubkey"]?.string?.lowercased()
         for method in methods {
             if method == SigningMethod.anonymous {
@@ -87,6 +89,11 @@ public struct WAMPUsers: WAMPAuthenticator {
         }
         return .refused(reason: WAMPURI.Error.noMatchingAuthMethod, message: "none of the offered methods is known here")
     }
+
+    /// Methods of one hello that are looked at.
+    private static let mostMethods = 8
+    /// Bytes of a name.
+    private static let longestName = 256
 
     /// What a user has, or would have if it were on the list; both are found, so that it takes as long.
     private func entries(of name: String) -> [User] {

@@ -2,8 +2,8 @@ import Foundation
 
 /// How many files, and so how many connections, this process may have open.
 enum OpenFiles {
-    /// Besides the connections: event loops, terminal, libraries.
-    private static let others = 64
+    /// Besides the connections: event loops, terminal, libraries; what a server keeps free, and those it tells that it is full.
+    private static let others = 384
 
     /// Raises this process's own limit, as far as it may, to hold so many connections; the number that fits.
     static func makeRoom(forConnections count: Int) -> Int {

@@ -39,7 +39,8 @@ struct UserList {
         case "ticket": return [.ticket(secret)]
         case "cra": return [.cra(CRASecret(secret))]
         case "salted":
-            let salt = (0..<4).map { _ in String(UInt32.random(in: 0 ... .max), radix: 36) }.joined()
+            // Each digit may be any, as in what those are told who are not on the list.
+            let salt = (0..<32).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
             return [.cra(CRASecret(salted: try ChallengeResponse.saltedSecret(secret, salt: salt), salt: salt))]
         case "scram":
             return try ScramDialect.allCases.map { .scram(try ScramKeys(password: secret, dialect: $0, hash: .pbkdf2(iterations: 4096))) }

@@ -101,16 +101,29 @@ extension Broker {
     /// Keeps an event in a subscription's history, where there is room for it or that can be made.
     private mutating func keep(_ event: HistoricEvent, in subscription: WAMPID, most: Int) {
         while keptBytes + event.weight > most {
-            // The first of those may be the one that the event is for.
-            if let first = lingering.first, first != subscription {
-                dropFirstLingering(by: nil)
-            } else {
-                let longest = subscriptions.values.max { ($0.historyBytes, $1.id) < ($1.historyBytes, $0.id) }
-                guard let longest, longest.historyBytes > 0 else { return }
-                historyBytes -= subscriptions[longest.id]?.forgetHalf() ?? 0
-            }
+            // The first of those that linger may be the one that the event is for.
+            guard forgetHistory(but: subscription) else { return }
         }
         historyBytes += subscriptions[subscription]?.keep(event, length: policy.historyLength) ?? 0
+    }
+
+    /// Lets go of what no session that is present keeps, until so many bytes are free.
+    mutating func makeRoom(_ needed: Int) {
+        let most = keptBytes - needed
+        retained.makeRoom(needed)
+        while keptBytes > most, forgetHistory(but: nil) {}
+    }
+
+    /// The subscription goes that was left first, or half of the longest history; false if there is neither.
+    private mutating func forgetHistory(but subscription: WAMPID?) -> Bool {
+        if let first = lingering.first, first != subscription {
+            dropFirstLingering(by: nil)
+            return true
+        }
+        let longest = subscriptions.values.max { ($0.historyBytes, $1.id) < ($1.historyBytes, $0.id) }
+        guard let longest, longest.historyBytes > 0 else { return false }
+        historyBytes -= subscriptions[longest.id]?.forgetHalf() ?? 0
+        return true
     }
 
     /// Who publishes, as far as it may be told.

@@ -167,7 +167,7 @@ struct RetainedEvents: Hashable, Sendable {
     }
 
     /// Lets events go whose publishers have left, until so many bytes are free.
-    private mutating func makeRoom(_ needed: Int) {
+    mutating func makeRoom(_ needed: Int) {
         var (needed, gone) = (needed, 0)
         while needed > 0, gone < left.count {
             let next = left[gone]
