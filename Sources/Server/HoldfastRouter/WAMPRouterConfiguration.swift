@@ -17,8 +17,9 @@ public struct WAMPRouterConfiguration: Sendable {
         public var waiting = 4 << 20
         /// Bytes a second that every client can be held to take while something waits for it.
         ///
-        /// Nobody waits for a client that takes fewer: it is looked at for as long as a quarter of ``waiting`` takes at this rate. Who
-        /// publishes less than this is never slowed down by a subscriber, and who publishes more waits for those that take as much.
+        /// The router looks at a client for as long as a quarter of ``waiting`` takes at this rate. If the client takes fewer, nobody waits
+        /// for it any longer. A lone publisher that publishes less than this does not wait for a subscriber. With many publishers to one
+        /// slow subscriber each may make less wait, so that a slower one waits, too.
         public var slowest = 256 << 10
         /// Bytes that a client has sent and the router has not looked at, before nothing more is read of it.
         public var unheard = 256 << 10
