@@ -1,10 +1,11 @@
 #!/bin/bash
 # The Autobahn test suite 25.10.1, unmodified, on Debian 12 without touching the system:
-# a private CPython 2.7.18 unpacked from Debian 11 .debs + the suite's own pins from PyPI.
+# a private CPython 2.7.18 unpacked from Debian 11 .debs + the suite's own pins from PyPI, by hash.
 # usage: install_wstest.sh DIR      -> DIR/wstest (listens on 127.0.0.1 only)
 # needs: apt-get, dpkg-deb, a Python 3 with pip (PYTHON3=… names another); gcc for the accelerator (wsaccel)
 set -euo pipefail
 PYTHON3=${PYTHON3:-python3}
+LISTS=$(cd "$(dirname "$0")" && pwd)/python2
 D=$(realpath -m "$1"); P=$D/py27; B=$D/dl
 mkdir -p "$P" "$B/lists/partial" "$B/debs" "$B/boot"
 # the mirror that this machine's own package sources name; MIRROR=… overrides
@@ -24,44 +25,13 @@ exec $P/usr/bin/python2.7 -W ignore "\$@"
 EOF
 chmod +x "$P/python2"
 
-cat > "$D/requirements.txt" <<'EOF'
-autobahntestsuite==25.10.1
-autobahn==0.10.9
-attrs==21.4.0
-Automat==22.10.0
-PyHamcrest==1.9.0
-Twisted==19.10.0
-Werkzeug==1.0.1
-argparse==1.4.0
-cffi==1.15.1
-constantly==15.1.0
-cryptography==3.3.2
-enum34==1.1.10
-hyperlink==21.0.0
-idna==2.10
-incremental==16.10.1
-ipaddress==1.0.23
-Jinja2==2.11.3
-klein==17.10.0
-linecache2==1.0.0
-MarkupSafe==1.1.1
-pyOpenSSL==19.1.0
-pyasn1==0.5.1
-pyasn1-modules==0.3.0
-pycparser==2.21
-service-identity==18.1.0
-six==1.16.0
-traceback2==1.4.0
-txaio==2.1.0
-typing==3.10.0.0
-unittest2==1.1.0
-zope.interface==4.6.0
-EOF
-"$PYTHON3" -m pip download -q --disable-pip-version-check --no-deps --python-version 2.7 --only-binary=:all: -d "$B/boot" pip==20.3.4 setuptools==44.0.0 wheel==0.37.1
+# pip refuses a file that has another hash than the lists say.
+"$PYTHON3" -m pip download -q --disable-pip-version-check --no-deps --python-version 2.7 --only-binary=:all: --require-hashes -d "$B/boot" -r "$LISTS/bootstrap.txt"
 pip2() { "$P/python2" "$B/boot/pip-20.3.4-py2.py3-none-any.whl/pip" install -q --disable-pip-version-check --no-warn-script-location --no-deps --no-build-isolation "$@"; }
 pip2 "$B"/boot/setuptools-*.whl "$B"/boot/wheel-*.whl
-pip2 --prefer-binary -r "$D/requirements.txt"
-CPATH=$P/usr/include/python2.7:$P/usr/include CFLAGS=-O2 pip2 --no-use-pep517 wsaccel==0.6.2 || echo "no wsaccel: 9.*, 12.* and 13.* will be slow" >&2
+pip2 --prefer-binary --require-hashes -r "$LISTS/requirements.txt"
+CPATH=$P/usr/include/python2.7:$P/usr/include CFLAGS=-O2 pip2 --no-use-pep517 --require-hashes -r "$LISTS/accelerator.txt" ||
+    echo "no wsaccel: 9.*, 12.* and 13.* will be slow" >&2
 
 cat > "$D/wstest_loopback.py" <<'EOF'
 # Python 2: wstest as it is, but every listening socket is bound to 127.0.0.1
