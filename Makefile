@@ -13,7 +13,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo build pins sbom test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
+.PHONY: help demo docs build pins sbom test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -30,6 +30,12 @@ test: unit tool network conformance-share interop interop-wamp codecs tls proxie
 lint: build ## Format, purity of Core, documentation, dependencies and their pins, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3 binutils
 	@scripts/lint/all.sh
+
+docs: build ## The documentation of all products as one static site in reports/site (HOSTING_BASE=/path if it will not lie at its host's root)
+	@$(NEED) python3
+	@HOSTING_BASE="$(HOSTING_BASE)" scripts/lint/docs.sh
+	@scripts/lint/site.sh
+	@echo "To read it: python3 -m http.server --bind 127.0.0.1 --directory reports/site"
 
 build: ## Everything in debug, tests and snippets included
 	@$(NEED)
@@ -145,7 +151,7 @@ sanitize: ## Unit tests under Thread Sanitizer and under Address Sanitizer
 bench-quick: ## Instructions and allocations per message, beside Benchmarks/thresholds.json (builds a small program first)
 	@$(TALLY) suite bench-quick Benchmarks/quick.sh
 
-bench: ## Measure beside all peers; ROW=text runs the rows with it in their name, CHART=docs renews the README's chart
+bench: ## Measure beside all peers; ROW=text runs the rows with it in their name, CHART=docs renews the chart in docs/
 	@ROW="$(ROW)" CHART="$(CHART)" Benchmarks/run.sh
 
 bench-codecs: ## What encoding and decoding cost beside Foundation and Python (a release build first)

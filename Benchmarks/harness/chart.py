@@ -1,4 +1,4 @@
-"""Draws the chart of the README out of `latest.json`: messages per second of processor time, so that longer is better."""
+"""Draws the chart of docs/figures.md out of `latest.json`: messages per second of processor time, so that longer is better."""
 
 import json
 import pathlib

@@ -19,6 +19,8 @@ fi
 check markdown scripts/lint/markdown.py
 check snippets scripts/lint/snippets.sh
 check docs scripts/lint/docs.sh
+check site scripts/lint/site.sh
+check site-gate scripts/lint/site.py --self-test
 check apple scripts/apple-check/check.sh
 check apple-canary scripts/apple-check/check.sh --canary
 exit $status

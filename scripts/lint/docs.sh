@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Builds the documentation of every product, warnings being errors, and demands a comment on every public symbol.
+# HOSTING_BASE=/path: where on its host the site that site.sh makes of them will lie.
 # swift-format asks for comments too, but overlooks enum cases and protocol requirements. Needs an up-to-date debug build.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -28,6 +29,7 @@ for catalogue in Sources/*/*/*.docc; do
         -I "$build/Modules" -I Sources/Runtime/CZlib "${maps[@]}" -module-cache-path "$build/ModuleCache" \
         -minimum-access-level public -skip-synthesized-members -emit-extension-block-symbols "${options[@]}"
     docc convert "$catalogue" --additional-symbol-graph-dir "$out/symbols/$module" --output-dir "$out/$module.doccarchive" \
-        --fallback-display-name "$module" --fallback-bundle-identifier "holdfast.$module" --warnings-as-errors
+        --fallback-display-name "$module" --fallback-bundle-identifier "holdfast.$module" \
+        --hosting-base-path "${HOSTING_BASE:-/}" --warnings-as-errors
 done
 python3 scripts/lint/documented.py "$out"/symbols/*/*.symbols.json
