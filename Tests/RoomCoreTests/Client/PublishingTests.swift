@@ -262,6 +262,34 @@ import Testing
         #expect(bench.look() == [.send(publication(2, 2)), .send(publication(3, 3))])
     }
 
+    @Test func `a hub that misses the same again and again gets it ever more slowly`() {
+        var bench = ClientBench.live()
+        bench.submit(1, 2)
+        bench.write()
+        bench.receive(.hole(abc, expected: 1))
+        let window = [publication(1, 1), publication(2, 2)]
+        #expect(bench.sent().suffix(2) == window)
+        for pause in [100, 200, 400, 800, 1600, 3200, 6400] {
+            // However often it says so meanwhile.
+            for _ in 0..<10 { bench.receive(.hole(abc, expected: 1)) }
+            bench.pass(.milliseconds(pause - 1))
+            #expect(bench.sent() == [])
+            bench.pass(.milliseconds(1))
+            #expect(bench.sent() == window)
+        }
+    }
+
+    @Test func `a hub that has taken something, and misses what comes after it, gets that at once`() {
+        var bench = ClientBench.live()
+        bench.submit(1, 2, 3)
+        bench.write()
+        bench.receive(.hole(abc, expected: 1), .hole(abc, expected: 2))
+        #expect(bench.sent().suffix(2) == [publication(2, 2), publication(3, 3)])
+        bench.receive(.ack(2, seq: 11, id: 2))
+        bench.receive(.hole(abc, expected: 1))
+        #expect(bench.sent() == [publication(1, 1), publication(3, 3)])
+    }
+
     @Test func `after a reconnect everything is sent again from the oldest, under the same numbers and names`() {
         var bench = ClientBench.live()
         bench.submit(1, 2)

@@ -28,6 +28,11 @@ struct RoomSeat: Hashable, Sendable {
         /// The hub does not let us in. → `asked` with a fresh token or connection.
         case barred(Refusal)
     }
+    /// A publication that the hub said it had not got.
+    struct Missed: Hashable, Sendable {
+        var expected: Int64
+        var pause: Duration
+    }
     /// What the app did while the store was being read.
     enum Held: Hashable, Sendable {
         case submit(MessageID, sent: Int64, Publication.Content)
@@ -61,6 +66,8 @@ struct RoomSeat: Hashable, Sendable {
     var rights: RoomRights = []
     /// The greatest number of ours that the hub is known to have.
     var high: Int64 = 0
+    /// What the hub missed last, and how long to wait if it misses that or something earlier next. None again after an ack.
+    var missed: Missed?
     /// Nothing is published before.
     var holdUntil: Moment?
     /// When to send again what is not acked.
@@ -90,6 +97,7 @@ struct RoomSeat: Hashable, Sendable {
     mutating func detach() {
         (standing, isAttached, high) = (.out, false, 0)
         (holdUntil, resendAt, fillAgainAt, membersAsked, putOffs, resends) = (nil, nil, nil, nil, 0, 0)
+        missed = nil
         outbox.rewind()
     }
 }

@@ -207,6 +207,7 @@ extension RoomsMachine {
             case .nothing: break
             case .stored(let row):
                 seats[place].outbox.remove(ack.cseq)
+                seats[place].missed = nil
                 changes.append(.remove(room, cseq: ack.cseq))
                 news.append(.stored(room, row.publication.id, LogPosition(epoch: epoch, seq: max(ack.seq, 0))))
             case .burnt(let row, .discarded) where !row.isWanted:
@@ -243,6 +244,13 @@ extension RoomsMachine {
         guard (1...seats[place].outbox.next).contains(expected) else { return nonsense(place, at: now, into: &effects) }
         // The hub knows best what it has.
         seats[place].high = expected - 1
+        // A hub that misses the same again and again gets it ever more slowly: otherwise 40 bytes of it would draw a whole window of ours.
+        if let missed = seats[place].missed, expected <= missed.expected {
+            if let until = seats[place].holdUntil, now < until { return }
+            seats[place].missed?.pause = min(missed.pause * 2, policy.resendAfter)
+            return hold(place, from: expected, missed.pause, at: now)
+        }
+        seats[place].missed = RoomSeat.Missed(expected: expected, pause: policy.leastPause)
         seats[place].outbox.rewind(to: expected)
         progress(place, at: now)
         pump(place, at: now, into: &effects)
