@@ -53,6 +53,23 @@ import Testing
         #expect(try stage.session(of: one) != stage.session(of: other))
     }
 
+    @Test(
+        "a name or a role with a character that nobody sees is nobody's",
+        arguments: ["ann\u{202E}", "a\u{200B}nn", "an\u{0}n", "ann\u{E0041}"])
+    mutating func hidden(_ text: String) {
+        for principal in [RouterPrincipal(authID: text), RouterPrincipal(authID: "ann", authRole: text)] {
+            let client = stage.open()
+            stage.send(hello, from: client)
+            stage.give(.examined(client, .accepted(principal)))
+            guard case .abort(let details, WAMPURI.Error.authenticationFailed, _)? = stage.heard(client).last else {
+                Issue.record("welcome")
+                return
+            }
+            #expect(details["message"]?.string?.contains("U+") == true && stage.closed[client] == .goodbye)
+        }
+        #expect(stage.router.sessionCount == 0)
+    }
+
     @Test("a challenge is answered, and the answer examined") mutating func challenge() {
         let client = stage.open()
         stage.send(hello, from: client)

@@ -58,7 +58,11 @@ import Testing
         stage.give(.closed(first))
         #expect(try replayed("a.", &stage).count == 5)
         let second = stage.join()
-        for number in 0..<5 { #expect(retains(second, "b.t\(number)", &stage)) }
+        for number in 0..<5 {
+            #expect(retains(second, "b.t\(number)", &stage))
+            // Room is made before, not after.
+            #expect(stage.router.kept <= 40_000)
+        }
         #expect(try replayed("", &stage) == ["a.t1", "a.t2", "a.t3", "a.t4", "b.t0", "b.t1", "b.t2", "b.t3", "b.t4"])
         let third = stage.join()
         for number in 0..<4 { #expect(retains(third, "c.t\(number)", &stage)) }
@@ -138,6 +142,103 @@ import Testing
         #expect((0..<3).map { _ in refused(testament(&stage)) } == [false, false, false])
         stage.give(.closed(client))
         #expect(stage.router.kept == 0)
+    }
+
+    @Test func `what a session leaves no longer counts for its realm, nor what it takes back`() throws {
+        var stage = stage { $0.hasMetaAPI = true }
+        let (ann, bob) = (stage.join(), stage.join())
+        let before = stage.router.kept
+        let arguments = WAMPArguments(["a.t", .array([Self.content]), [:]])
+        stage.send(.call(request: stage.next(bob), options: [:], procedure: "wamp.session.add_testament", arguments), from: bob)
+        #expect(stage.router.kept > before + 3900)
+        stage.give(.closed(bob))
+        #expect(stage.router.kept == before)
+        stage.send(.register(request: stage.next(ann), options: [:], procedure: "com.app.work"), from: ann)
+        guard case .registered(_, let registration)? = stage.heard(ann).last else { return #expect(Bool(false), "refused") }
+        #expect(stage.router.kept > before)
+        stage.send(.unregister(request: stage.next(ann), registration: registration), from: ann)
+        #expect(stage.router.kept == before)
+    }
+
+    @Test func `a realm that makes way for another takes with it what it keeps`() throws {
+        var stage = stage { $0.maximumRealms = 1 }
+        let ann = stage.join("r1")
+        #expect(retains(ann, "a.t", &stage))
+        stage.give(.closed(ann))
+        #expect(stage.router.kept > 0)
+        let bob = stage.join("r2")
+        #expect(stage.router.kept == 0 && stage.router.places["r1"] == nil)
+        stage.give(.closed(bob))
+    }
+
+    @Test func `a history that goes with its subscription no longer counts`() throws {
+        var stage = stage {
+            $0.historyLength = 10
+            $0.maximumHistories = 1
+        }
+        let (ann, bob) = (stage.join(), stage.join())
+        for topic in ["a", "b"] {
+            let id = try stage.subscribe(bob, topic)
+            for _ in 0..<3 { stage.publish(ann, topic, [:], Self.content) }
+            stage.unsubscribe(bob, id)
+            // That of the topic before has gone.
+            #expect(stage.router.kept > 11_000 && stage.router.kept < 14_000, "\(topic)")
+        }
+    }
+
+    // MARK: Users and addresses
+
+    @Test(arguments: [true, false])
+    func `many sessions of a user, or of an address, keep together no more than one may`(_ isUser: Bool) throws {
+        var stage = stage {
+            $0.maximumKeptInRealm = 400_000
+            $0.maximumKept = 800_000
+            ($0.maximumKeptByUser, $0.maximumKeptByAddress) = isUser ? (30_000, .max) : (.max, 30_000)
+        }
+        func member(_ number: Int, realm: String = "realm1", _ stage: inout RouterStage) -> RouterConnection {
+            isUser
+                ? stage.join(realm, as: "eve", by: "ticket", from: "10.0.0.\(number)")
+                : stage.join(realm, as: "eve\(number)", by: "ticket", from: "10.0.0.1")
+        }
+        let members = (0..<4).map { member($0, realm: "r\($0)", &stage) }
+        let kept = members.map { one in (0..<5).count { retains(one, "a.t\($0)", &stage) } }
+        #expect(kept == [5, 1, 0, 0])
+        stage.publish(members[3], "a.t", ["retain": true, "acknowledge": true], Self.content)
+        guard case .error(_, _, _, _, let arguments)? = stage.heard(members[3]).last else { return #expect(Bool(false), "kept") }
+        #expect(try arguments.list.first?.string?.contains(isUser ? "this user" : "clients of this address") == true)
+        // Another user at another address is none of that.
+        let honest = stage.join("r0", as: "ann", by: "ticket", from: "10.0.1.1")
+        #expect((0..<5).allSatisfy { retains(honest, "b.t\($0)", &stage) })
+        // What one of them takes back the others may have.
+        stage.give(.closed(members[0]))
+        #expect(retains(members[3], "a.t", &stage))
+        for one in members + [honest] { stage.give(.closed(one)) }
+        #expect(stage.router.holdings.isEmpty)
+    }
+
+    @Test func `a topic that another takes over no longer counts for the user that had it`() throws {
+        var stage = stage { $0.maximumKeptByUser = 9000 }
+        let (first, second) = (stage.join(as: "eve", by: "ticket"), stage.join(as: "eve", by: "ticket"))
+        let ann = stage.join(as: "ann", by: "ticket")
+        #expect(retains(first, "a.t0", &stage) && retains(first, "a.t1", &stage) && !retains(second, "a.t2", &stage))
+        #expect(retains(ann, "a.t0", &stage) && retains(second, "a.t2", &stage) && !retains(second, "a.t3", &stage))
+        for one in [first, second, ann] { stage.give(.closed(one)) }
+        #expect(stage.router.holdings.isEmpty)
+    }
+
+    @Test func `a subscription that is revoked no longer counts for the user that had it`() throws {
+        var stage = stage()
+        let eve = stage.join(as: "eve", by: "ticket", from: "10.0.0.1")
+        let id = try stage.subscribe(eve, "a.t")
+        #expect(stage.router.holdings.count == 2)
+        stage.give(.revoke(realm: "realm1", id: id, reason: "com.app.why"))
+        #expect(stage.router.holdings.isEmpty)
+    }
+
+    @Test func `names that are made up are no users`() throws {
+        var stage = stage { $0.maximumKeptByUser = 9000 }
+        let guests = (0..<3).map { _ in stage.join() }
+        #expect(guests.allSatisfy { one in (0..<2).allSatisfy { retains(one, "a.\(one.number).\($0)", &stage) } })
     }
 
     @Test func `a testament is published though it cannot be retained`() throws {

@@ -65,19 +65,20 @@ struct RouterStage {
         "callee": ["features": ["call_canceling": true]],
     ]
 
-    mutating func open() -> RouterConnection {
+    mutating func open(from address: String? = nil) -> RouterConnection {
         opened += 1
-        give(.opened(RouterConnection(opened), transport: ["type": "memory"]))
+        give(.opened(RouterConnection(opened), transport: ["type": "memory"], address: address))
         return RouterConnection(opened)
     }
 
     /// A client that has been welcomed; what it was told is forgotten.
     mutating func join(
-        _ realm: String = "realm1", as name: String? = nil, role: String = "anonymous", roles: Value = Self.roles
+        _ realm: String = "realm1", as name: String? = nil, role: String = "anonymous", by method: String = "anonymous",
+        from address: String? = nil, roles: Value = Self.roles
     ) -> RouterConnection {
-        let connection = open()
+        let connection = open(from: address)
         give(.received(connection, .hello(realm: realm, details: ["roles": roles])))
-        give(.examined(connection, .accepted(RouterPrincipal(authID: name, authRole: role))))
+        give(.examined(connection, .accepted(RouterPrincipal(authID: name, authRole: role, authMethod: method))))
         said[connection] = nil
         return connection
     }

@@ -6,6 +6,10 @@ package import MachineCore
 /// nothing more of it, until the client has taken some of that. A client that takes too little in that time holds nobody any longer: what
 /// finds no room is refused, and it is cut off only for events, and only if it is slower than any client may be, or for what it asked
 /// for itself and does not take.
+///
+/// A client has an allowance of time for which others wait: see ``Bounds/window``. It is spent while somebody is held, at the brisk
+/// rate a client earns as much as it spends, and it grows back slowly. So a client that stalls and catches up by turns delays others
+/// for a few seconds a minute, whatever it does.
 package struct Backlog: Sendable {
     /// How much may wait, and how slow a client may be.
     package struct Bounds: Hashable, Sendable {
@@ -16,8 +20,10 @@ package struct Backlog: Sendable {
 
         package init(waiting: Int, slowest: Int) { (self.waiting, self.slowest) = (max(waiting, 1), max(slowest, 1)) }
 
-        /// Bytes that one other may make wait before it is held, if it is the only one.
+        /// Bytes that one other may make wait before it is held, if there are not many.
         var share: Int { max(waiting / 4, 1) }
+        /// Bytes a second at which a client may let others wait for as long as it likes.
+        var brisk: Double { 4 * Double(slowest) }
         /// How long a client is looked at before it counts as slow: who sends it less than the slowest rate is never held.
         var window: Duration { .seconds(min(Double(share) / Double(slowest), 3600)) }
     }
@@ -72,12 +78,20 @@ package struct Backlog: Sendable {
     private var taken = 0
     /// It took too little when it was last looked at.
     private var isSlow = false
+    /// Seconds of the allowance that are spent, as of when.
+    private var spent = 0.0
+    private var spentAt = Moment.start
+    /// All of the allowance was spent, and half of it has not grown back: nobody is held.
+    private var isWorn = false
 
     /// Nothing waits.
     package init(_ bounds: Bounds) { self.bounds = bounds }
 
     /// When to wake it if nothing else happens first.
-    package var deadline: Moment? { held.isEmpty ? nil : since.map { $0 + bounds.window } }
+    package var deadline: Moment? {
+        guard !held.isEmpty, let since else { return nil }
+        return min(since + bounds.window, spentAt + .seconds(max(allowance - spent, 0)))
+    }
 
     /// A message cannot leave at once.
     package mutating func add(_ load: Load, at now: Moment, into effects: inout [Effect]) -> Verdict {
@@ -99,13 +113,18 @@ package struct Backlog: Sendable {
         if load.kind == .event { events += load.bytes }
         shares[load.cause] = mine + load.bytes
         // Whoever waits for a slow client would wait as long as that likes.
-        if let cause = load.cause, !isSlow, mine + load.bytes > fairShare, held.insert(cause).inserted { effects.append(.hold(cause)) }
+        let isMuch = mine + load.bytes > fairShare || others > bounds.waiting / 4 * 3
+        guard let cause = load.cause, !isSlow, !isWorn, isMuch else { return .kept }
+        if held.insert(cause).inserted { effects.append(.hold(cause)) }
         return .kept
     }
 
     /// A message that waited has left.
-    package mutating func remove(_ load: Load, into effects: inout [Effect]) {
+    package mutating func remove(_ load: Load, at now: Moment, into effects: inout [Effect]) {
+        spend(until: now)
         taken += load.bytes
+        // Only what those are waiting for that are held: else others could pay for the delay.
+        if let cause = load.cause, held.contains(cause) { spent = max(spent - Double(load.bytes) / bounds.brisk, 0) }
         if load.kind == .own {
             own -= load.bytes
         } else {
@@ -116,29 +135,48 @@ package struct Backlog: Sendable {
             if let cause = load.cause, left <= fairShare / 2, held.remove(cause) != nil { effects.append(.release(cause)) }
         }
         // What has no bytes does not count.
-        if own == 0, others == 0 { clear(into: &effects) }
+        if own == 0, others == 0 { clear(at: now, into: &effects) }
     }
 
-    /// Nothing waits any more, or will.
-    package mutating func clear(into effects: inout [Effect]) {
+    /// Nothing waits any more; what the client has delayed others is remembered.
+    package mutating func clear(at now: Moment, into effects: inout [Effect]) {
+        spend(until: now)
         release(into: &effects)
-        self = Backlog(bounds)
+        (own, others, events, shares) = (0, 0, 0, [:])
+        (since, taken, isSlow) = (nil, 0, false)
     }
 
     /// Looks at what the client has taken, when it is time to.
     package mutating func wake(at now: Moment, into effects: inout [Effect]) {
+        spend(until: now)
+        if isWorn { release(into: &effects) }
         guard let since, now - since >= bounds.window else { return }
-        let (seconds, attoseconds) = (now - since).components
-        isSlow = Double(taken) < Double(bounds.slowest) * (Double(seconds) + Double(attoseconds) / 1e18)
+        isSlow = Double(taken) < Double(bounds.slowest) * (now - since).inSeconds
         (self.since, taken) = (now, 0)
         if isSlow { release(into: &effects) }
     }
 
-    /// Bytes that one of so many may make wait before it is held.
-    private var fairShare: Int { max(bounds.share / max(shares.count, 1), bounds.share / 16) }
+    /// For how many seconds others wait for a client that takes nothing.
+    private var allowance: Double { bounds.window.inSeconds }
+
+    /// Time has passed: it is spent if somebody is held, and a sixteenth of it grows back if not.
+    private mutating func spend(until now: Moment) {
+        let passed = max((now - spentAt).inSeconds, 0)
+        spentAt = max(spentAt, now)
+        spent = held.isEmpty ? max(spent - passed / 16, 0) : min(spent + passed, allowance)
+        // What a deadline was rounded by makes no difference.
+        if spent >= allowance - 1e-6 { isWorn = true } else if spent <= allowance / 2 { isWorn = false }
+    }
+
+    /// Bytes that one of so many may make wait before it is held: all together half of what may wait.
+    private var fairShare: Int { min(bounds.share, max(bounds.waiting / 2 / max(shares.count, 1), 1)) }
 
     private mutating func release(into effects: inout [Effect]) {
         effects += held.sorted { $0.number < $1.number }.map { .release($0) }
         held = []
     }
+}
+
+extension Duration {
+    fileprivate var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

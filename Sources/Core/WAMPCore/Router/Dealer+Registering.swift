@@ -19,7 +19,7 @@ extension Dealer {
                 id = nil
             }
             guard room.holds(KeepingRoom.weight(of: procedure, wish.match)) else {
-                throw .refused(uri: KeepingRoom.refusal.uri, KeepingRoom.refusal.words)
+                throw .refused(uri: room.refusal.uri, room.refusal.words)
             }
             if let registration = id.flatMap({ registrations[$0] }) { try join(registration, as: wish, by: callee) }
             let registration = id ?? create(procedure, wish, by: callee.session, at: now)

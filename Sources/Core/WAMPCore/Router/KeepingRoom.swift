@@ -1,9 +1,11 @@
 /// How many more bytes a router may keep, at this moment.
 struct KeepingRoom: Hashable, Sendable {
-    /// Of one session's: its subscriptions, registrations, testaments and retained events.
+    /// Of one session's, its user's and its address's: subscriptions, registrations, testaments and retained events.
     var session: Int
     /// Of the realm's, and of all realms'.
     var all: Int
+    /// Who of those has as much as it may first.
+    var scarcest = "this session"
 
     /// As many as there are.
     static let unbounded = KeepingRoom(session: .max, all: .max)
@@ -18,7 +20,23 @@ struct KeepingRoom: Hashable, Sendable {
     }
 
     /// What there is to say to whom it does not hold for.
-    static let refusal = (uri: WAMPURI.Error.unavailable, words: "the router keeps as much as it may, for this session or for all")
+    var refusal: (uri: String, words: String) {
+        (WAMPURI.Error.unavailable, "the router keeps as much as it may, for \(scarcest) or for all")
+    }
+}
+
+/// For whom a session has something kept, beside itself.
+enum KeepingHolder: Hashable, Sendable {
+    /// A user that has proven who it is.
+    case user(String)
+    /// An address, or the first half of one of IPv6.
+    case address(String)
+
+    /// Those of a session.
+    static func holders(of principal: RouterPrincipal, isNamed: Bool, address: String?) -> [KeepingHolder] {
+        let user = isNamed ? principal.authID.map { KeepingHolder.user($0) } : nil
+        return [user, address.map { .address($0) }].compactMap(\.self)
+    }
 }
 
 extension RouterMachine {
@@ -34,8 +52,19 @@ extension RouterMachine {
             realms[place]?.broker.makeRoom(short)
             noteKept(in: place)
         }
-        let own = (realms[place]?.keptBytes(by: participant.session) ?? 0) + testamentBytes(of: participant.connection)
-        return KeepingRoom(session: policy.maximumKeptBySession - own, all: left(in: place))
+        note(participant)
+        let session = visits[participant.connection]?.session
+        var room = KeepingRoom(session: policy.maximumKeptBySession - (session?.notedBytes ?? 0), all: left(in: place))
+        for holder in session?.holders ?? [] {
+            let (bound, words) =
+                switch holder {
+                case .user: (policy.maximumKeptByUser, "this user")
+                case .address: (policy.maximumKeptByAddress, "clients of this address")
+                }
+            let left = bound - holdings[holder, default: 0]
+            if left < room.session { (room.session, room.scarcest) = (left, words) }
+        }
+        return room
     }
 
     /// How much more may be kept in a realm.
@@ -44,7 +73,36 @@ extension RouterMachine {
     }
 
     /// Takes note of what a realm keeps now.
-    mutating func noteKept(in place: Int) { kept += realms[place]?.noteKept() ?? 0 }
+    mutating func noteKept(in place: Int) {
+        kept += realms[place]?.noteKept() ?? 0
+        for session in realms[place]?.broker.retained.takeDisplaced() ?? [] {
+            let connection = sessions[session]
+            if let other = connection.flatMap({ visits[$0]?.session?.participant }) { note(other) }
+        }
+    }
+
+    /// The same, and of what a session of it has now.
+    mutating func noteKept(in place: Int, of participant: Participant) {
+        noteKept(in: place)
+        note(participant)
+    }
+
+    /// Takes note of what a session has now.
+    mutating func note(_ participant: Participant) {
+        guard let session = visits[participant.connection]?.session else { return }
+        let now = (realms[session.realm]?.keptBytes(by: participant.session) ?? 0) + session.testaments.bytes
+        guard now != session.notedBytes else { return }
+        visits[participant.connection]?.session?.notedBytes = now
+        hold(now - session.notedBytes, for: session.holders)
+    }
+
+    /// So much more is kept for these.
+    mutating func hold(_ bytes: Int, for holders: [KeepingHolder]) {
+        for holder in holders {
+            let held = holdings[holder, default: 0] + bytes
+            holdings[holder] = held == 0 ? nil : held
+        }
+    }
 
     /// A realm goes with all that it keeps.
     mutating func forget(_ place: Int) {
@@ -53,7 +111,6 @@ extension RouterMachine {
         (realms[place], places[name]) = (nil, nil)
     }
 
-    private mutating func testamentBytes(of connection: RouterConnection) -> Int { visits[connection]?.session?.testaments.bytes ?? 0 }
 }
 
 extension Realm {

@@ -12,7 +12,9 @@ public struct RouterConnection: Hashable, Sendable {
 /// What can happen to a router.
 public enum RouterInput: Sendable {
     /// A client has connected; it has to say hello in time. Details are shown by the meta API as the session's transport.
-    case opened(RouterConnection, transport: ValueMap)
+    ///
+    /// The address is what limits per address count; nil: there is none, as of a Unix domain socket.
+    case opened(RouterConnection, transport: ValueMap, address: String? = nil)
     /// A message came.
     case received(RouterConnection, WAMPMessage)
     /// A request came that whoever runs the router does not allow: it is counted, and answered with an ERROR of this URI.
@@ -70,11 +72,16 @@ public struct RouterPrincipal: Hashable, Sendable {
     }
 }
 
+extension RouterPrincipal {
+    /// A character that nobody sees in who it is or as what, such as `U+202E`; nil if all are seen.
+    var hiddenCharacter: String? { authID?.firstHidden ?? authRole.firstHidden }
+}
+
 extension RouterInput {
     /// The client whose doing it is; nil: nobody's.
     package var connection: RouterConnection? {
         switch self {
-        case .opened(let connection, _), .received(let connection, _), .forbidden(let connection, _, _), .undecodable(let connection, _),
+        case .opened(let connection, _, _), .received(let connection, _), .forbidden(let connection, _, _), .undecodable(let connection, _),
             .closed(let connection), .overrun(let connection), .undelivered(let connection, _, _), .examined(let connection, _):
             connection
         case .kill, .revoke, .stop: nil

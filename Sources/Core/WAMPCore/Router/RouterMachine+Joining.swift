@@ -3,10 +3,12 @@ import MachineCore
 
 /// How a client joins. Source: WAMP, "Session Establishment".
 extension RouterMachine {
-    mutating func open(_ connection: RouterConnection, _ transport: ValueMap, at now: Moment, into effects: inout [RouterEffect]) {
+    mutating func open(
+        _ connection: RouterConnection, _ transport: ValueMap, _ address: String?, at now: Moment, into effects: inout [RouterEffect]
+    ) {
         guard visits[connection] == nil else { return }
         guard !isStopping else { return effects.append(.close(connection, .stopping)) }
-        visits[connection] = Visit(transport: transport)
+        visits[connection] = Visit(transport: transport, address: address)
         alarms.set(.join(connection), at: now + policy.joinPatience)
     }
 
@@ -45,6 +47,10 @@ extension RouterMachine {
         // The client may be gone by now.
         guard case .examining(let greeting) = visits[connection]?.phase else { return }
         switch verdict {
+        case .accepted(let principal) where principal.hiddenCharacter != nil:
+            refuse(
+                connection, reason: WAMPURI.Error.authenticationFailed,
+                "the name or the role holds a character that nobody sees: \(principal.hiddenCharacter ?? "")", into: &effects)
         case .accepted(let principal): welcome(connection, greeting, as: principal, at: now, into: &effects)
         case .challenged(let method, let extra):
             visits[connection]?.phase = .challenged(greeting)
@@ -67,11 +73,14 @@ extension RouterMachine {
         var id = chance.nextWAMPID()
         while sessions[id] != nil { id = chance.nextWAMPID() }
         var principal = principal
+        // A name that is made up is another one for each session.
+        let isNamed = principal.authID != nil && principal.authMethod != "anonymous"
         let name = principal.authID ?? String(chance.next(), radix: 36)
         principal.authID = name
         let participant = Participant(
             connection: connection, session: id, authID: name, authRole: principal.authRole, abilities: greeting.abilities)
-        let session = RouterSession(participant: participant, realm: place, principal: principal)
+        var session = RouterSession(participant: participant, realm: place, principal: principal)
+        session.holders = KeepingHolder.holders(of: principal, isNamed: isNamed, address: visits[connection]?.address)
         alarms.cancel(.join(connection))
         visits[connection]?.phase = .joined
         visits[connection]?.session = session

@@ -117,6 +117,7 @@ extension RouterMachine {
         realms[place]?.dealer.leave(participant.session, into: &effects)
         realms[place]?.testamentBytes -= session.testaments.bytes
         noteKept(in: place)
+        hold(-session.notedBytes, for: session.holders)
         for testament in session.testaments.detached + session.testaments.destroyed {
             let room = room(for: participant, in: place)
             realms[place]?.broker.publish(testament, by: participant, isTestament: true, room: room, at: now, into: &effects)

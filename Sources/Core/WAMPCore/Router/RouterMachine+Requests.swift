@@ -31,7 +31,7 @@ extension RouterMachine {
                 let room = isKept ? room(for: participant, in: place) : .unbounded
                 breach = realms[place]?.broker.publish(
                     request, options, topic, arguments, by: participant, room: room, at: now, into: &effects)
-                if isKept { noteKept(in: place) }
+                if isKept { noteKept(in: place, of: participant) }
                 // Nobody comes or goes by it, and no call: there is nothing to settle.
                 if breach == nil { return }
             }
@@ -40,13 +40,13 @@ extension RouterMachine {
             if breach == nil {
                 let room = room(for: participant, in: place, needing: KeepingRoom.weight(of: topic, .wildcard))
                 breach = realms[place]?.broker.subscribe(request, options, topic, by: participant, room: room, at: now, into: &effects)
-                noteKept(in: place)
+                noteKept(in: place, of: participant)
             }
         case .unsubscribe(let request, let subscription):
             breach = count(request, of: connection)
             if breach == nil {
                 realms[place]?.broker.unsubscribe(request, subscription: subscription, by: participant, into: &effects)
-                noteKept(in: place)
+                noteKept(in: place, of: participant)
             }
         case .call(let request, let options, let procedure, let arguments):
             breach = call(request, options, procedure, arguments, by: participant, in: place, at: now, into: &effects)
@@ -57,13 +57,13 @@ extension RouterMachine {
             if breach == nil {
                 let room = room(for: participant, in: place, needing: KeepingRoom.weight(of: procedure, .wildcard))
                 breach = realms[place]?.dealer.register(request, options, procedure, by: participant, room: room, at: now, into: &effects)
-                noteKept(in: place)
+                noteKept(in: place, of: participant)
             }
         case .unregister(let request, let registration):
             breach = count(request, of: connection)
             if breach == nil {
                 realms[place]?.dealer.unregister(request, registration: registration, by: participant, into: &effects)
-                noteKept(in: place)
+                noteKept(in: place, of: participant)
             }
         case .yield(let request, let options, let arguments):
             breach = realms[place]?.dealer.yield(request, options, arguments, by: participant, at: now, into: &effects)

@@ -29,10 +29,11 @@ extension RouterMachine {
         let place = session.realm
         if let objection = realm.broker.objection(to: testament) { return objection }
         guard session.testaments.count < policy.maximumTestaments else { return (WAMPURI.Error.unavailable, "too many testaments") }
-        guard room(for: participant, in: place, needing: testament.weight).holds(testament.weight) else { return KeepingRoom.refusal }
+        let room = room(for: participant, in: place, needing: testament.weight)
+        guard room.holds(testament.weight) else { return room.refusal }
         visits[participant.connection]?.session?.testaments.add(testament, isDetached: isDetached)
         realms[place]?.testamentBytes += testament.weight
-        noteKept(in: place)
+        noteKept(in: place, of: participant)
         return nil
     }
 
@@ -48,6 +49,6 @@ extension RouterMachine {
         flush(&session.testaments)
         realms[session.realm]?.testamentBytes += session.testaments.bytes - before
         visits[connection]?.session = session
-        noteKept(in: session.realm)
+        noteKept(in: session.realm, of: session.participant)
     }
 }

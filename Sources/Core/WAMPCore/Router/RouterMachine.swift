@@ -27,6 +27,8 @@ public struct RouterMachine: Machine {
     var places: [String: Int] = [:]
     /// How many bytes all realms keep, about; see ``RouterPolicy/maximumKept``.
     var kept = 0
+    /// How many bytes of them are kept for a user or an address whose sessions are present.
+    var holdings: [KeepingHolder: Int] = [:]
     /// How many sessions have left.
     var leavings: UInt64 = 0
     var alarms = Alarms<Alarm>() { didSet { deadline = alarms.next } }
@@ -40,7 +42,7 @@ public struct RouterMachine: Machine {
     public init(policy: RouterPolicy, seed: UInt64) { (self.policy, chance) = (policy, SplitMix64(seed: seed)) }
 
     /// Whether it remembers nothing of anybody.
-    var isEmpty: Bool { visits.isEmpty && sessions.isEmpty && places.isEmpty && alarms.next == nil }
+    var isEmpty: Bool { visits.isEmpty && holdings.isEmpty && sessions.isEmpty && places.isEmpty && alarms.next == nil }
 
     /// How many sessions there are.
     public var sessionCount: Int { sessions.count }
@@ -52,7 +54,7 @@ public struct RouterMachine: Machine {
     public mutating func handle(_ input: RouterInput, at now: Moment, into effects: inout [RouterEffect]) {
         wake(at: now, into: &effects)
         switch input {
-        case .opened(let connection, let transport): open(connection, transport, at: now, into: &effects)
+        case .opened(let connection, let transport, let address): open(connection, transport, address, at: now, into: &effects)
         case .received(let connection, let message): receive(message, from: connection, at: now, into: &effects)
         case .forbidden(let connection, let message, let reason):
             forbid(message, of: connection, reason: reason, at: now, into: &effects)
@@ -131,6 +133,8 @@ public struct RouterMachine: Machine {
             _ = realms[place]?.dealer.revoke(id, reason: reason, into: &effects)
         }
         noteKept(in: place)
+        // It may have been held by many.
+        for session in sessions(in: place) { note(session) }
         settle(place, at: now, into: &effects)
     }
 }

@@ -99,6 +99,10 @@ public struct RouterPolicy: Hashable, Sendable {
     /// What would take more is refused, `wamp.error.unavailable`: also a publication that is to be retained. Retained events outlive their
     /// session; then they count for the realm alone.
     public var maximumKeptBySession: Int
+    /// The same for all sessions of a user that has proven who it is, in all realms.
+    public var maximumKeptByUser: Int
+    /// The same for all sessions of an address, in all realms; of IPv6 the first 64 bits count.
+    public var maximumKeptByAddress: Int
     /// How many bytes, about, are kept in a realm: all that sessions have, and histories.
     ///
     /// When there is no room, retained events of sessions that have left go, the one left first in front, and older events of the longest
@@ -124,20 +128,22 @@ public struct RouterPolicy: Hashable, Sendable {
 
     /// A policy: any realm, loose URIs of up to 1,024 bytes, the meta API, 10 s to join, 2 s for a goodbye, 5 s for an interrupt,
     /// 1,024 realms, 4,096 subscriptions, registrations and calls and 64 testaments a session, 65,536 retained events a realm, no history;
-    /// 4 MiB are kept for a session, 64 MiB in a realm, 256 MiB in all.
+    /// 4 MiB are kept for a session, 16 MiB for a user, 32 MiB for an address, 64 MiB in a realm, 256 MiB in all.
     public init(
         realms: Set<String>? = nil, hasStrictURIs: Bool = false, hasMetaAPI: Bool = true, discloses: Bool? = nil,
         joinPatience: Duration = .seconds(10), goodbyePatience: Duration = .seconds(2), interruptPatience: Duration = .seconds(5),
         maximumRealms: Int = 1024, maximumURI: Int = 1024, maximumSubscriptions: Int = 4096, maximumRegistrations: Int = 4096,
         maximumCalls: Int = 4096, maximumTestaments: Int = 64, maximumRetained: Int = 65536, historyLength: Int = 0,
-        maximumHistories: Int = 1024, maximumKeptBySession: Int = 4 << 20, maximumKeptInRealm: Int = 64 << 20,
-        maximumKept: Int = 256 << 20, epoch: Timestamp = Timestamp(seconds: 0), quirks: Quirks = Quirks(), agent: String = "holdfast"
+        maximumHistories: Int = 1024, maximumKeptBySession: Int = 4 << 20, maximumKeptByUser: Int = 16 << 20,
+        maximumKeptByAddress: Int = 32 << 20, maximumKeptInRealm: Int = 64 << 20, maximumKept: Int = 256 << 20,
+        epoch: Timestamp = Timestamp(seconds: 0), quirks: Quirks = Quirks(), agent: String = "holdfast"
     ) {
         (self.realms, self.hasStrictURIs, self.hasMetaAPI, self.discloses) = (realms, hasStrictURIs, hasMetaAPI, discloses)
         (self.joinPatience, self.goodbyePatience, self.interruptPatience) = (joinPatience, goodbyePatience, interruptPatience)
         (self.maximumRealms, self.maximumURI, self.maximumSubscriptions) = (maximumRealms, maximumURI, maximumSubscriptions)
         (self.maximumRegistrations, self.maximumCalls, self.maximumTestaments) = (maximumRegistrations, maximumCalls, maximumTestaments)
         (self.maximumRetained, self.historyLength, self.maximumHistories) = (maximumRetained, historyLength, maximumHistories)
+        (self.maximumKeptByUser, self.maximumKeptByAddress) = (maximumKeptByUser, maximumKeptByAddress)
         (self.maximumKeptBySession, self.maximumKeptInRealm, self.maximumKept) = (maximumKeptBySession, maximumKeptInRealm, maximumKept)
         (self.epoch, self.quirks, self.agent) = (epoch, quirks, agent)
     }

@@ -24,6 +24,8 @@ struct Visit: Sendable {
 
     /// The meta API shows it.
     let transport: ValueMap
+    /// What limits per address count.
+    var address: String?
     var phase = Phase.silent
     /// While it is joined.
     var session: RouterSession?
@@ -57,6 +59,10 @@ struct RouterSession: Hashable, Sendable {
     /// The id of its last request; 0: none came.
     var lastRequest: WAMPID = 0
     var testaments = Testaments()
+    /// For whom it is kept what the session has, beside the session itself.
+    var holders: [KeepingHolder] = []
+    /// What the session had when that was last noted.
+    var notedBytes = 0
 
     /// The id that its next request has to have.
     ///

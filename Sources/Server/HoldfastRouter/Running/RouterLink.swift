@@ -135,9 +135,10 @@ final class RouterLink: @unchecked Sendable {
 
     /// There is room again.
     func writable() {
+        let now = waiting.isEmpty ? Moment.start : port.time.now()
         while let exit, let next = waiting.first, exit.send(next.message) {
             waiting.removeFirst()
-            backlog.remove(next.load, into: &backlogEffects)
+            backlog.remove(next.load, at: now, into: &backlogEffects)
             port.carried(next.message)
         }
         tellOthers()
@@ -167,7 +168,7 @@ final class RouterLink: @unchecked Sendable {
 
     private func dropWaiting() {
         waiting = []
-        backlog.clear(into: &backlogEffects)
+        backlog.clear(at: port.time.now(), into: &backlogEffects)
         tellOthers()
     }
 

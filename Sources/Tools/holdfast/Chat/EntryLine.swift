@@ -1,3 +1,4 @@
+import CodecCore
 import Foundation
 import HoldfastRooms
 import RoomCore

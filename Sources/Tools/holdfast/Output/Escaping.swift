@@ -1,4 +1,4 @@
-import RoomCore
+import CodecCore
 
 extension StringProtocol {
     /// A name on one line, with what nobody would see written out too: two names that look the same are the same.

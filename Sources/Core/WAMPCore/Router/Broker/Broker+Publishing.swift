@@ -21,7 +21,7 @@ extension Broker {
         let isKept = publish(
             publication, for: publication.isAcknowledged ? request : nil, by: publisher, room: room, at: now, into: &effects)
         if !isKept, publication.isAcknowledged {
-            refuse(.publish, request, KeepingRoom.refusal.uri, KeepingRoom.refusal.words, to: publisher, into: &effects)
+            refuse(.publish, request, room.refusal.uri, room.refusal.words, to: publisher, into: &effects)
         }
         return nil
     }

@@ -64,7 +64,7 @@ struct Broker: Sendable {
             return nil
         }
         guard !isNew || room.holds(KeepingRoom.weight(of: uri, match)) else {
-            refuse(.subscribe, request, KeepingRoom.refusal.uri, KeepingRoom.refusal.words, to: subscriber, into: &effects)
+            refuse(.subscribe, request, room.refusal.uri, room.refusal.words, to: subscriber, into: &effects)
             return nil
         }
         let id = present ?? make(uri, match, by: subscriber, at: now)

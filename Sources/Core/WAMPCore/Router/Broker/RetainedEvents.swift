@@ -70,6 +70,8 @@ struct RetainedEvents: Hashable, Sendable {
     /// Events of those who have left, the first in front, and some that are gone.
     private var left: [Left] = []
     private var leftBytes = 0
+    /// Sessions that keep fewer bytes here than before, for another has published to their topics.
+    private var displaced: Set<WAMPID> = []
 
     /// No events.
     init() {}
@@ -94,7 +96,10 @@ struct RetainedEvents: Hashable, Sendable {
         let ownFreed = replaced.reduce(0) { $0 + (event.owner != nil && $1.owner == event.owner ? $1.weight : 0) }
         let leftFreed = replaced.reduce(0) { $0 + ($1.owner == nil ? $1.weight : 0) }
         guard event.weight - ownFreed <= room.session, event.weight - freed - (leftBytes - leftFreed) <= room.all else { return .tooMuch }
-        for other in replaced { remove(other) }
+        for other in replaced {
+            remove(other)
+            if let owner = other.owner, owner != event.owner { displaced.insert(owner) }
+        }
         makeRoom(event.weight - freed - room.all)
         add(event)
         return .kept
@@ -116,6 +121,13 @@ struct RetainedEvents: Hashable, Sendable {
         // A set has no order of its own.
         left += own.sorted { $0.turn < $1.turn }
         forgetGone()
+    }
+
+    /// Who keeps less here by another's doing, since this was last asked.
+    mutating func takeDisplaced() -> Set<WAMPID> {
+        guard !displaced.isEmpty else { return [] }
+        defer { displaced = [] }
+        return displaced
     }
 
     /// What a new subscriber gets: the last event for it of each topic, in the order in which they were published.
