@@ -107,6 +107,15 @@ import Testing
         #expect(line.add(2000, by: 2) == .kept && line.add(1, .event, by: 3) == .refused)
     }
 
+    @Test func `who is held late for a client that takes too little is not held for as long as one who was early`() {
+        var line = Line()
+        #expect(line.add(100) == .kept)
+        line.pass(.seconds(5))
+        #expect(line.add(1500) == .kept && line.held == [1])
+        line.pass(.seconds(5))
+        #expect(line.held.isEmpty)
+    }
+
     @Test func `a client is cut off for events if it is slower than any may be, and not before it was looked at`() {
         var line = Line()
         #expect(line.add(2000, .event) == .kept && line.add(1, .event) == .refused)

@@ -216,6 +216,27 @@ import Testing
         #expect(stage.router.holdings.isEmpty)
     }
 
+    @Test func `whoever leaves most makes room first, and cannot make go what others have left`() throws {
+        var stage = stage()
+        let ann = stage.join(as: "ann", by: "ticket")
+        for number in 0..<2 { #expect(retains(ann, "a.t\(number)", &stage)) }
+        stage.give(.closed(ann))
+        for round in 0..<6 {
+            let eve = stage.join(as: "eve", by: "ticket", from: "10.0.0.\(round)")
+            for number in 0..<4 { #expect(retains(eve, "e.t\(round).\(number)", &stage)) }
+            stage.give(.closed(eve))
+            #expect(stage.router.kept <= 40_000)
+        }
+        #expect(try replayed("a.", &stage) == ["a.t0", "a.t1"])
+        // Of its own the newest are left.
+        let left = try replayed("e.", &stage)
+        #expect(left.count > 3 && left.last == "e.t5.3" && !left.contains("e.t0.0"))
+        // Nor does it forget how much that was.
+        let bob = stage.join(as: "bob", by: "ticket")
+        for number in 0..<5 { #expect(retains(bob, "b.t\(number)", &stage)) }
+        #expect(try replayed("a.", &stage) == ["a.t0", "a.t1"] && stage.router.kept <= 40_000)
+    }
+
     @Test func `a topic that another takes over no longer counts for the user that had it`() throws {
         var stage = stage { $0.maximumKeptByUser = 9000 }
         let (first, second) = (stage.join(as: "eve", by: "ticket"), stage.join(as: "eve", by: "ticket"))
@@ -235,9 +256,9 @@ import Testing
         #expect(stage.router.holdings.isEmpty)
     }
 
-    @Test func `names that are made up are no users`() throws {
+    @Test func `names that nobody has proven are no users`() throws {
         var stage = stage { $0.maximumKeptByUser = 9000 }
-        let guests = (0..<3).map { _ in stage.join() }
+        let guests = (0..<3).map { _ in stage.join(as: "guest") }
         #expect(guests.allSatisfy { one in (0..<2).allSatisfy { retains(one, "a.\(one.number).\($0)", &stage) } })
     }
 

@@ -8,6 +8,8 @@ struct Participant: Hashable, Sendable {
     let authRole: String
     /// What it announced in its hello.
     let abilities: PeerAbilities
+    /// For whom is kept what it leaves.
+    var holder: KeepingHolder?
 
     /// As a callee it takes INTERRUPT.
     var takesInterrupts: Bool { abilities.contains(.interrupts) }

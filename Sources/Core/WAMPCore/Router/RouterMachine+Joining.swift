@@ -77,10 +77,12 @@ extension RouterMachine {
         let isNamed = principal.authID != nil && principal.authMethod != "anonymous"
         let name = principal.authID ?? String(chance.next(), radix: 36)
         principal.authID = name
+        let holders = KeepingHolder.holders(of: principal, isNamed: isNamed, address: visits[connection]?.address)
         let participant = Participant(
-            connection: connection, session: id, authID: name, authRole: principal.authRole, abilities: greeting.abilities)
+            connection: connection, session: id, authID: name, authRole: principal.authRole, abilities: greeting.abilities,
+            holder: holders.first)
         var session = RouterSession(participant: participant, realm: place, principal: principal)
-        session.holders = KeepingHolder.holders(of: principal, isNamed: isNamed, address: visits[connection]?.address)
+        session.holders = holders
         alarms.cancel(.join(connection))
         visits[connection]?.phase = .joined
         visits[connection]?.session = session

@@ -105,8 +105,8 @@ public struct RouterPolicy: Hashable, Sendable {
     public var maximumKeptByAddress: Int
     /// How many bytes, about, are kept in a realm: all that sessions have, and histories.
     ///
-    /// When there is no room, retained events of sessions that have left go, the one left first in front, and older events of the longest
-    /// histories; what still has none is refused.
+    /// When there is no room, retained events of sessions that have left go, first those of the user or address that has left most, and
+    /// older events of the longest histories; what still has none is refused.
     public var maximumKeptInRealm: Int
     /// How many bytes, about, are kept in all realms; before they are, realms that nobody is in go, the one left first in front.
     public var maximumKept: Int

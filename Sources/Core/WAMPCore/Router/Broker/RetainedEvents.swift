@@ -11,6 +11,8 @@ struct RetainedEvent: Hashable, Sendable {
     let excluded: WAMPID?
     /// The session that published it, while that is present.
     fileprivate(set) var owner: WAMPID?
+    /// Whose share it is of what those have left who are gone.
+    let holder: KeepingHolder?
     /// How many bytes it takes, about.
     let weight: Int
     /// Its place in time among all others.
@@ -21,6 +23,7 @@ struct RetainedEvent: Hashable, Sendable {
         (topic, self.publication, self.details) = (publication.topic, id, details)
         (arguments, audience) = (publication.arguments, publication.audience)
         (excluded, self.owner) = (publication.excludesMe ? publisher?.session : nil, owner)
+        holder = publisher?.holder
         weight = publication.weight
     }
 
@@ -32,7 +35,8 @@ struct RetainedEvent: Hashable, Sendable {
 /// Source: WAMP, "Event Retention".
 ///
 /// A topic keeps its last event that was for all, and a few later ones that were for some: so everybody gets the last one that it would
-/// have received. They outlive their publisher; then they make room for those of others, the one left first in front.
+/// have received. They outlive their publisher; then they make room for those of others: those of the user or address that has left most,
+/// the one left first in front. So nobody can make what all others have left go.
 struct RetainedEvents: Hashable, Sendable {
     /// How many events for some a topic keeps beside the one for all.
     static let limited = 4
@@ -60,6 +64,15 @@ struct RetainedEvents: Hashable, Sendable {
         let topic: String
         let turn: UInt64
     }
+    /// What sessions of one user or address have left.
+    private struct Leavings: Hashable {
+        var bytes = 0
+        var count = 0
+        /// Events in the order in which they were left, and some that are gone.
+        var queue: [Left] = []
+        /// Before this place all are gone.
+        var first = 0
+    }
 
     private var topics: [String: [RetainedEvent]] = [:]
     private var count = 0
@@ -67,8 +80,7 @@ struct RetainedEvents: Hashable, Sendable {
     /// How many bytes all take, about.
     private(set) var bytes = 0
     private var shares: [WAMPID: Share] = [:]
-    /// Events of those who have left, the first in front, and some that are gone.
-    private var left: [Left] = []
+    private var left: [KeepingHolder?: Leavings] = [:]
     private var leftBytes = 0
     /// Sessions that keep fewer bytes here than before, for another has published to their topics.
     private var displaced: Set<WAMPID> = []
@@ -108,19 +120,17 @@ struct RetainedEvents: Hashable, Sendable {
     /// A session has left: what it published stays until others need the room.
     mutating func leave(_ session: WAMPID) {
         guard let share = shares.removeValue(forKey: session) else { return }
-        var own: [Left] = []
+        var own: [RetainedEvent] = []
         for topic in share.topics {
             guard var events = topics[topic] else { continue }
             for place in events.indices where events[place].owner == session {
                 events[place].owner = nil
-                leftBytes += events[place].weight
-                own.append(Left(topic: topic, turn: events[place].turn))
+                own.append(events[place])
             }
             topics[topic] = events
         }
         // A set has no order of its own.
-        left += own.sorted { $0.turn < $1.turn }
-        forgetGone()
+        for event in own.sorted(by: { $0.turn < $1.turn }) { noteLeft(event) }
     }
 
     /// Who keeps less here by another's doing, since this was last asked.
@@ -157,9 +167,7 @@ struct RetainedEvents: Hashable, Sendable {
             shares[owner, default: Share()].bytes += event.weight
             shares[owner]?.topics.insert(event.topic)
         } else {
-            leftBytes += event.weight
-            left.append(Left(topic: event.topic, turn: event.turn))
-            forgetGone()
+            noteLeft(event)
         }
     }
 
@@ -171,6 +179,9 @@ struct RetainedEvents: Hashable, Sendable {
         bytes -= event.weight
         guard let owner = event.owner else {
             leftBytes -= event.weight
+            left[event.holder]?.bytes -= event.weight
+            left[event.holder]?.count -= 1
+            if left[event.holder]?.count == 0 { left[event.holder] = nil }
             return
         }
         shares[owner]?.bytes -= event.weight
@@ -180,22 +191,42 @@ struct RetainedEvents: Hashable, Sendable {
 
     /// Lets events go whose publishers have left, until so many bytes are free.
     mutating func makeRoom(_ needed: Int) {
-        var (needed, gone) = (needed, 0)
-        while needed > 0, gone < left.count {
-            let next = left[gone]
-            gone += 1
-            guard let event = event(next) else { continue }
-            needed -= event.weight
-            remove(event)
+        var needed = needed
+        while needed > 0, let (holder, most) = left.max(by: { isLess($0.value, $1.value) }).map({ ($0.key, $0.value.bytes) }) {
+            // Half of it at once, for it takes its time to find out who has most.
+            while needed > 0, left[holder]?.bytes ?? 0 >= most / 2, let event = firstLeft(by: holder) {
+                needed -= event.weight
+                remove(event)
+            }
         }
-        left.removeFirst(gone)
+    }
+
+    /// Of two that have left as much the one comes first whose events are older.
+    private func isLess(_ one: Leavings, _ other: Leavings) -> Bool {
+        one.bytes != other.bytes ? one.bytes < other.bytes : one.queue[one.first].turn > other.queue[other.first].turn
+    }
+
+    /// The event that this one left first.
+    private mutating func firstLeft(by holder: KeepingHolder?) -> RetainedEvent? {
+        while let leavings = left[holder], leavings.first < leavings.queue.count {
+            if let event = event(leavings.queue[leavings.first]) { return event }
+            left[holder]?.first += 1
+        }
+        return nil
     }
 
     private func event(_ left: Left) -> RetainedEvent? { topics[left.topic]?.first { $0.turn == left.turn } }
 
-    /// Now and then, so that it costs little for each.
-    private mutating func forgetGone() {
-        guard left.count > 2 * count + 32 else { return }
-        left = left.filter { event($0) != nil }
+    /// The publisher of an event is gone.
+    private mutating func noteLeft(_ event: RetainedEvent) {
+        leftBytes += event.weight
+        left[event.holder, default: Leavings()].bytes += event.weight
+        left[event.holder]?.count += 1
+        left[event.holder]?.queue.append(Left(topic: event.topic, turn: event.turn))
+        // Now and then, so that it costs little for each.
+        guard let leavings = left[event.holder], leavings.queue.count > 2 * leavings.count + 32 else { return }
+        let present = leavings.queue.filter { self.event($0) != nil }
+        left[event.holder]?.queue = present
+        left[event.holder]?.first = 0
     }
 }
