@@ -88,6 +88,63 @@ import WebSocketCore
         }
     }
 
+    /// A client whose proxy says that it has this address.
+    private func guest(_ url: String, from chain: String?) async throws -> RouterGuest {
+        var configuration = WebSocketConfiguration()
+        configuration.subprotocols = [WAMPSerialization.json.subprotocol]
+        if let chain { configuration.headers["X-Forwarded-For"] = chain }
+        return RouterGuest(try await WebSocketConnection.connect(to: url, configuration: configuration), .json)
+    }
+
+    @Test func `behind a proxy an address is what the proxy adds, not what the client says`() async throws {
+        let router = WAMPRouter(
+            .quiet {
+                $0.isBehindProxy = true
+                $0.server.maximumConnectionsPerAddress = 2
+            })
+        try await router.withRunning { server in
+            let first = try await guest(server.url(), from: "10.0.0.1")
+            let second = try await guest(server.url(), from: "10.0.0.9, 10.0.0.1")
+            let session = try await first.join()
+            try await second.join()
+            for other in ["10.0.0.1", "10.0.0.2, 10.0.0.1", "::ffff:10.0.0.1"] {
+                let error = await #expect(throws: WebSocketError.self) { _ = try await guest(server.url(), from: other) }
+                #expect(error?.httpStatus == 429)
+            }
+            let other = try await guest(server.url(), from: "10.0.0.1, 10.0.0.2")
+            try await other.join()
+            try await other.call(1, "wamp.session.get", [Value(session)])
+            #expect(try await other.result(of: 1).first?["transport"]?["peer"] == "10.0.0.1")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `behind a proxy who guesses keeps others from logging in only if the router is not told`(_ isTold: Bool) async throws {
+        var users = WAMPUsers(anonymousRole: nil)
+        for name in ["ann", "bob"] { users.add(name, .ticket("sesame")) }
+        let router = WAMPRouter(
+            .quiet { [users] in
+                ($0.isBehindProxy, $0.authenticator) = (isTold, users)
+                $0.limits.failedLoginsPerAddress = .init(burst: 1, pause: .seconds(3600))
+            })
+        func login(_ name: String, _ ticket: String, from address: String, _ url: String) async throws -> WAMPMessage {
+            let guest = try await guest(url, from: address)
+            let answer = try await guest.hello(["authid": .text(name), "authmethods": ["ticket"]])
+            guard case .challenge = answer else { return answer }
+            try await guest.say(.authenticate(signature: ticket, extra: ValueMap()))
+            return try await guest.next()
+        }
+        try await router.withRunning { server in
+            guard case .abort(_, WAMPURI.Error.authenticationFailed, _) = try await login("ann", "wrong", from: "10.0.0.1", server.url())
+            else { throw RouterGuest.Ended() }
+            switch try await login("bob", "sesame", from: "10.0.0.2", server.url()) {
+            case .welcome: #expect(isTold)
+            case .abort(_, let reason, _): #expect(!isTold && reason == WAMPURI.Error.unavailable)
+            default: throw RouterGuest.Ended()
+            }
+        }
+    }
+
     @Test func `a cut is a lost connection, without a close frame`() async throws {
         let router = WAMPRouter(.quiet)
         try await router.withRunning { server in

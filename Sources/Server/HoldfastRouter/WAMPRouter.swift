@@ -5,6 +5,7 @@ import Holdfast
 import Logging
 import MachineCore
 import Metrics
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import WAMPCore
@@ -72,11 +73,12 @@ public final class WAMPRouter: Service, Sendable {
     /// - Throws: As ``run()`` does, and what `body` throws.
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
         let settings = configuration.serverConfiguration()
-        let core = core
+        let (core, door) = (core, Doorkeeper(isBehindProxy: configuration.isBehindProxy))
         let server = WebSocketServer(configuration: settings) { request in
-            core.isStopping ? .refuse(status: 503, "the router stops\n") : Doorkeeper.decide(request)
+            guard !core.isStopping else { return .refuse(status: 503, "the router stops\n") }
+            return door.decide(request) { address in core.seats.withLockedValue { $0.hasRoom(for: address) } }
         } inline: { request in
-            SocketExit(request, at: core.portHere())
+            SocketExit(request, at: core.portHere(), by: door)
         }
         let factory = settings.metrics ?? MetricsSystem.factory
         return try await withThrowingTaskGroup(of: Void.self) { group in

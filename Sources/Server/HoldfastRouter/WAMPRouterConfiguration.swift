@@ -20,6 +20,10 @@ public struct WAMPRouterConfiguration: Sendable {
         /// The router looks at a client for as long as a quarter of ``waiting`` takes at this rate. If the client takes fewer, nobody waits
         /// for it any longer. A lone publisher that publishes less than this does not wait for a subscriber. With many publishers to one
         /// slow subscriber each may make less wait, so that a slower one waits, too.
+        ///
+        /// Others wait for a client that takes four times this for as long as they send more. For one that takes less they wait as long as
+        /// the router looks at it, 4 s by default, and a sixteenth of the time that follows: so a client that stalls and catches up by
+        /// turns delays them by 8 s in a minute at most.
         public var slowest = 256 << 10
         /// Bytes that a client has sent and the router has not looked at, before nothing more is read of it.
         public var unheard = 256 << 10
@@ -27,7 +31,7 @@ public struct WAMPRouterConfiguration: Sendable {
         public var farewell: Duration = .seconds(5)
         /// How long finding out who a client is may take, for each step.
         public var authentication: Duration = .seconds(5)
-        /// How many logins of one address may fail, whomever they name; behind a proxy all clients have its address.
+        /// How many logins of one address may fail, whomever they name; see ``WAMPRouterConfiguration/isBehindProxy``.
         public var failedLoginsPerAddress = LoginRate(burst: 20, pause: .seconds(1))
         /// How many logins as one user may fail, wherever they come from, but for addresses from where that user has logged in.
         public var failedLoginsPerUser = LoginRate(burst: 20, pause: .seconds(5))
@@ -50,7 +54,7 @@ public struct WAMPRouterConfiguration: Sendable {
     /// Where to listen, and what a connection may cost.
     ///
     /// Compression is off unless it is asked for here: it costs memory for each connection, and then an event is compressed for each
-    /// subscriber anew. One address may have 1,000 connections; behind a proxy all clients have its address, so there the proxy has to count.
+    /// subscriber anew. One address may have 1,000 connections; behind a proxy see ``isBehindProxy``.
     public var server: WebSocketServerConfiguration = {
         var server = WebSocketServerConfiguration()
         server.compression = nil
@@ -58,6 +62,11 @@ public struct WAMPRouterConfiguration: Sendable {
         server.unsentLimit = 128 * 1024
         return server
     }()
+    /// Whether all clients come through a proxy, which writes their addresses into `X-Forwarded-For`.
+    ///
+    /// The last address there is then the client's, as long as nobody but the proxy can reach the router: it is what limits per address
+    /// count, and what the meta API shows. Without this a proxy is one address with all clients behind it.
+    public var isBehindProxy = false
     /// What it allows, and whose quirks it has.
     public var policy: RouterPolicy
     /// Who decides who may join; by default everybody may, as nobody in particular.
@@ -90,6 +99,8 @@ public struct WAMPRouterConfiguration: Sendable {
     func serverConfiguration() -> WebSocketServerConfiguration {
         var server = server
         server.delivery = .messages
+        // They are counted by the addresses that the proxy tells.
+        if isBehindProxy { server.maximumConnectionsPerAddress = nil }
         return server
     }
 }

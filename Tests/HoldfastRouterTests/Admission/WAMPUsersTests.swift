@@ -180,6 +180,30 @@ import WAMPSigning
         }
     }
 
+    @Test func `with a key the challenges of names that are not on the list are the same after a restart`() async throws {
+        func salts(_ key: [UInt8]?) async throws -> [Value?] {
+            var users = WAMPUsers(anonymousRole: nil, decoyKey: key)
+            for name in ["ann", "bob"] { users.add(name, .cra(CRASecret(salted: "x", salt: "\(name)4567", iterations: 2000))) }
+            var salts: [Value?] = []
+            for number in 0..<5 {
+                salts.append(try await challenge(users, ["authid": .text("dan\(number)"), "authmethods": ["wampcra"]]).extra["salt"])
+            }
+            return salts
+        }
+        let key = [UInt8](repeating: 1, count: 16)
+        #expect(try await salts(key) == salts(key) && salts(nil) != salts(nil))
+    }
+
+    @Test func `a name with a character that nobody sees is nobody's`() async throws {
+        var users = WAMPUsers(anonymousRole: nil)
+        for name in ["ann", "ann\u{200B}"] { users.add(name, .ticket("sesame")) }
+        for name in ["ann\u{200B}", "\u{202E}nna"] {
+            let details: ValueMap = ["authid": .text(name), "authmethods": ["ticket"]]
+            let admission = try await users.examine(WAMPApplicant(realm: "realm1", details: details))
+            guard case .refused(WAMPURI.Error.authenticationFailed, _) = admission else { return #expect(Bool(false), "it is looked at") }
+        }
+    }
+
     @Test func `names that are not on the list are challenged like this or that user, each always alike`() async throws {
         var users = WAMPUsers(anonymousRole: "anonymous")
         users.add("ann", .ticket("sesame"))

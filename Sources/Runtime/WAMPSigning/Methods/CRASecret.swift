@@ -1,7 +1,7 @@
 /// How a router knows a user of WAMP-CRA.
 public struct CRASecret: Hashable, Sendable {
     let key: String
-    let salt: String?
+    package let salt: String?
     let iterations: Int
 
     /// A secret as it is.

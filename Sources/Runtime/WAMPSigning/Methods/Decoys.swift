@@ -1,13 +1,15 @@
 /// Secrets that nobody has, for names that nobody has: each follows from the name, so that it is the same whenever the name is tried.
 ///
-/// What a challenge shows of them, a salt or how often it is hashed, is of the kind that real ones have. They are others after a restart.
+/// What a challenge shows of them, a salt or how often it is hashed, is of the kind that real ones have. They follow from a key as well:
+/// who keeps that has the same ones after a restart.
 package struct Decoys: Sendable {
     private let key: [UInt8]
 
     /// Decoys of their own.
     package init() { self.init(key: Nonce.bytes(32)) }
 
-    init(key: [UInt8]) { self.key = key }
+    /// Those that follow from a key, of 16 bytes or more that nobody else knows.
+    package init(key: [UInt8]) { self.key = key }
 
     /// Which of so many users a name is treated like.
     package func place(of name: String, among count: Int) -> Int {
@@ -18,10 +20,22 @@ package struct Decoys: Sendable {
     package func secret(of name: String) -> String { Hexadecimal.text(bytes("secret", name, 16)) }
 
     /// A secret of WAMP-CRA, kept as another one is.
-    package func secret(of name: String, like other: CRASecret) -> CRASecret {
+    ///
+    /// - Parameter letters: All that occur in salts of that length.
+    package func secret(of name: String, like other: CRASecret, letters: Set<UInt8>) -> CRASecret {
         guard let salt = other.salt else { return CRASecret(secret(of: name)) }
-        return CRASecret(salted: secret(of: name), salt: self.salt(of: name, like: salt), iterations: other.iterations)
+        let own = self.salt(of: name, like: salt, letters: letters.union(salt.utf8))
+        return CRASecret(salted: secret(of: name), salt: own, iterations: other.iterations)
     }
+
+    /// A salt of 32 hexadecimal digits for a user that there is: as those who are not on the list have it, so that neither changes.
+    package func hexadecimalSalt(of name: String) -> String {
+        let digits = Self.alphabets[1]
+        return salt(of: name, like: String(decoding: digits + digits, as: UTF8.self), letters: Set(digits))
+    }
+
+    /// The same in bytes, for SCRAM.
+    package func salt(of name: String, count: Int = 16) -> [UInt8] { bytes("salt0", name, count) }
 
     /// The public key of a private key that nobody has.
     package func publicKey(of name: String) -> String {
@@ -29,22 +43,56 @@ package struct Decoys: Sendable {
     }
 
     /// Keys of SCRAM, kept as others are.
-    package func keys(of name: String, like other: ScramKeys) -> ScramKeys {
-        ScramKeys(
-            dialect: other.dialect, hash: other.hash, salt: bytes("salt", name, other.salt.count), storedKey: bytes("stored", name, 32),
-            serverKey: bytes("server", name, 32))
+    ///
+    /// - Parameter salts: All that the user has who is treated like this, for it may have one for each dialect.
+    package func keys(of name: String, like other: ScramKeys, salts: [[UInt8]]) -> ScramKeys {
+        let place = salts.firstIndex(of: other.salt) ?? 0
+        return ScramKeys(
+            dialect: other.dialect, hash: other.hash, salt: bytes("salt\(place)", name, other.salt.count),
+            storedKey: bytes("stored", name, 32), serverKey: bytes("server", name, 32))
     }
 
-    /// A salt as long as another, of the same characters.
-    private func salt(of name: String, like other: String) -> String {
-        let letters = Self.alphabets.first { alphabet in other.utf8.allSatisfy { $0 == UInt8(ascii: "=") || alphabet.contains($0) } }
-        let alphabet = letters ?? Self.alphabets[Self.alphabets.count - 1]
+    /// A salt as long as another, in the same encoding, or of the same characters.
+    private func salt(of name: String, like other: String, letters: Set<UInt8>) -> String {
+        let padding = other.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        let marks = letters.intersection(Self.marks.flatMap(\.self))
+        // Those of Base64, in one of its two forms: its last digit stands for fewer bits than the others.
+        if let digits = Self.base64Digits(marks: marks), letters.isSubset(of: digits + [UInt8(ascii: "=")]), padding > 0 || !marks.isEmpty {
+            let length = other.utf8.count - padding
+            let encoded = Self.base64(bytes("salt", name, length * 6 / 8), digits)
+            return String(decoding: encoded.prefix(length) + [UInt8](repeating: UInt8(ascii: "="), count: padding), as: UTF8.self)
+        }
+        let narrowest = Self.alphabets.first { alphabet in letters.allSatisfy { $0 == UInt8(ascii: "=") || alphabet.contains($0) } }
+        let alphabet = narrowest ?? Self.alphabets[Self.alphabets.count - 1]
         let draws = bytes("salt", name, other.utf8.count * 2)
         let characters = other.utf8.enumerated().map { place, byte in
             // Padding stands where it stood.
             byte == UInt8(ascii: "=") ? byte : alphabet[(Int(draws[2 * place]) << 8 | Int(draws[2 * place + 1])) % alphabet.count]
         }
         return String(decoding: characters, as: UTF8.self)
+    }
+
+    /// What tells Base64 from letters and digits: in its usual form, and in that for URLs.
+    private static let marks = [Array("+/".utf8), Array("-_".utf8)]
+
+    /// The digits of Base64 with these marks; nil if they are of both forms.
+    private static func base64Digits(marks: Set<UInt8>) -> [UInt8]? {
+        let form = Self.marks.first { marks.isSubset(of: $0) }
+        return form.map { Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8) + $0 }
+    }
+
+    /// In Base64, without padding.
+    private static func base64(_ bytes: [UInt8], _ digits: [UInt8]) -> [UInt8] {
+        var (encoded, bits, count) = ([UInt8](), 0, 0)
+        for byte in bytes {
+            (bits, count) = ((bits << 8 | Int(byte)) & 0xFFFF, count + 8)
+            while count >= 6 {
+                count -= 6
+                encoded.append(digits[bits >> count & 63])
+            }
+        }
+        if count > 0 { encoded.append(digits[bits << (6 - count) & 63]) }
+        return encoded
     }
 
     /// From the narrowest to the widest.

@@ -2,7 +2,7 @@
 public struct ScramKeys: Hashable, Sendable {
     package let dialect: ScramDialect
     let hash: PasswordHash
-    let salt: [UInt8]
+    package let salt: [UInt8]
     let storedKey: [UInt8]
     let serverKey: [UInt8]
 

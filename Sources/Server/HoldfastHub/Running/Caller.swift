@@ -21,11 +21,7 @@ struct Caller: Sendable {
     }
 
     /// The host of `host:port`; a client of a Unix domain socket has none.
-    static func host(of address: String?) -> String {
-        guard let address, let colon = address.lastIndex(of: ":") else { return "" }
-        let host = address[..<colon]
-        return host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host)
-    }
+    static func host(of address: String?) -> String { PeerAddress.host(of: address) }
 
     static func isLoopback(_ host: String) -> Bool {
         let host = host.hasPrefix("::ffff:") ? String(host.dropFirst(7)) : host
@@ -34,11 +30,7 @@ struct Caller: Sendable {
     }
 
     /// Whom the nearest proxy speaks for: the last address of `X-Forwarded-For`, perhaps with a port; nil if there is none.
-    static func forwarded(_ headers: HeaderFields) -> String? {
-        guard let last = headers.tokens("X-Forwarded-For").last else { return nil }
-        let hosts = [last, host(of: last), last.hasPrefix("[") ? String(last.dropFirst().dropLast()) : last]
-        return hosts.first { (try? SocketAddress(ipAddress: $0, port: 0)) != nil }
-    }
+    static func forwarded(_ headers: HeaderFields) -> String? { PeerAddress.forwarded(headers) }
 
     /// Whether a request was sent to a name of this machine.
     ///

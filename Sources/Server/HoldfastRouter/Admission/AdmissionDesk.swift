@@ -1,5 +1,4 @@
 import CodecCore
-import HoldfastServer
 import Logging
 import MachineCore
 import NIOCore
@@ -37,16 +36,7 @@ final class AdmissionDesk: @unchecked Sendable {
     }
 
     /// A client has connected.
-    func note(_ connection: RouterConnection, _ transport: ValueMap) {
-        addresses[connection] = Self.address(of: transport)
-    }
-
-    /// Of `host:port` what limits per address count; nil for a client that has no address, such as one of a Unix domain socket.
-    private static func address(of transport: ValueMap) -> String? {
-        guard let peer = transport["peer"]?.string, let colon = peer.lastIndex(of: ":"), colon > peer.startIndex else { return nil }
-        let host = peer[..<colon]
-        return SocketAddress.network(of: host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host))
-    }
+    func note(_ connection: RouterConnection, _ address: String?) { addresses[connection] = address }
 
     /// Has a client examined; the core hears of the verdict.
     func examine(_ connection: RouterConnection, _ credentials: RouterCredentials, for core: RouterCore) {

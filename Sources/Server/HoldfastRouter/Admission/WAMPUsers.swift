@@ -46,17 +46,28 @@ public struct WAMPUsers: WAMPAuthenticator {
     /// The names on the list, all and by method.
     private var holders: [String?: [String]] = [:]
     /// What follows from it is what those are told who are not on the list.
-    private let decoys = Decoys()
+    private let decoys: Decoys
+    /// All characters of salts, by their length.
+    private var letters: [Int: Set<UInt8>] = [:]
 
     /// Nobody but anonymous clients, with a role of that name unless told otherwise.
-    public init(anonymousRole: String? = "anonymous") { self.anonymousRole = anonymousRole }
+    ///
+    /// - Parameters:
+    ///   - anonymousRole: As what clients join that do not say who they are; nil: they may not.
+    ///   - decoyKey: What the challenges follow from of those who are not on the list: 16 bytes or more that nobody else knows. With the
+    ///     same key they are the same after a restart, as those of users are whose salts are kept; nil: it is drawn.
+    public init(anonymousRole: String? = "anonymous", decoyKey: [UInt8]? = nil) {
+        (self.anonymousRole, decoys) = (anonymousRole, decoyKey.map { Decoys(key: $0) } ?? Decoys())
+    }
 
     /// Adds a user, or another proof of the same one.
     ///
-    /// A user may have many keys, and one proof of each other method: a later one takes its place.
+    /// A user may have many keys, and one proof of each other method: a later one takes its place. Whose name or role holds a character
+    /// that nobody sees, such as one that changes the direction of text, is not let in.
     public mutating func add(_ name: String, _ proof: Proof, role: String = "user") {
         users[name]?.removeAll { $0.proof.method == proof.method && $0.proof.publicKey == proof.publicKey }
         users[name, default: []].append(User(role: role, proof: proof))
+        if case .cra(let secret) = proof.kind, let salt = secret.salt { letters[salt.utf8.count, default: []].formUnion(salt.utf8) }
         for method in [nil, proof.method] where holders[method]?.contains(name) != true { holders[method, default: []].append(name) }
     }
 
@@ -67,7 +78,7 @@ public struct WAMPUsers: WAMPAuthenticator {
     public func examine(_ applicant: WAMPApplicant) async throws -> WAMPAdmission {
         // Anybody may say hello: it costs no more than it would with all methods there are, and a name no user can have costs nothing.
         let methods = applicant.methods.isEmpty ? [SigningMethod.anonymous] : Array(applicant.methods.prefix(Self.mostMethods))
-        guard applicant.authID?.utf8.count ?? 0 <= Self.longestName else { return .unproven }
+        guard applicant.authID?.utf8.count ?? 0 <= Self.longestName, applicant.authID?.firstHidden == nil else { return .unproven }
         let key = applicant.extra["pubkey"]?.string?.lowercased()
         for method in methods {
             if method == SigningMethod.anonymous {
@@ -85,7 +96,7 @@ public struct WAMPUsers: WAMPAuthenticator {
         for method in methods {
             let name = applicant.authID ?? ""
             guard let like = like(name, having: method), let proof = like.first(where: { $0.proof.method == method }) else { continue }
-            return challenge(name, decoy(of: name, like: proof), applicant)
+            return challenge(name, decoy(of: name, like: proof, of: like), applicant)
         }
         return .refused(reason: WAMPURI.Error.noMatchingAuthMethod, message: "none of the offered methods is known here")
     }
@@ -97,7 +108,7 @@ public struct WAMPUsers: WAMPAuthenticator {
 
     /// What a user has, or would have if it were on the list; both are found, so that it takes as long.
     private func entries(of name: String) -> [User] {
-        let decoys = like(name, having: nil)?.map { decoy(of: name, like: $0) }
+        let decoys = like(name, having: nil).map { list in list.map { decoy(of: name, like: $0, of: list) } }
         return users[name] ?? decoys ?? []
     }
 
@@ -107,13 +118,13 @@ public struct WAMPUsers: WAMPAuthenticator {
         return users[names[decoys.place(of: name, among: names.count)]]
     }
 
-    private func decoy(of name: String, like user: User) -> User {
+    private func decoy(of name: String, like user: User, of list: [User]) -> User {
         let kind: Proof.Kind =
             switch user.proof.kind {
             case .ticket: .ticket(decoys.secret(of: name))
-            case .cra(let secret): .cra(decoys.secret(of: name, like: secret))
+            case .cra(let secret): .cra(decoys.secret(of: name, like: secret, letters: letters[secret.salt?.utf8.count ?? 0] ?? []))
             case .cryptosign: .cryptosign(decoys.publicKey(of: name))
-            case .scram(let keys): .scram(decoys.keys(of: name, like: keys))
+            case .scram(let keys): .scram(decoys.keys(of: name, like: keys, salts: list.compactMap(\.proof.salt)))
             }
         return User(role: user.role, proof: Proof(kind: kind, method: user.proof.method), isDecoy: true)
     }
@@ -158,6 +169,7 @@ extension WAMPUsers.Proof: CustomStringConvertible, CustomReflectable {
     /// Nothing: neither `dump` nor a crash report tells secrets.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 
+    fileprivate var salt: [UInt8]? { if case .scram(let keys) = kind { keys.salt } else { nil } }
     fileprivate var publicKey: String? { if case .cryptosign(let key) = kind { key } else { nil } }
 }
 

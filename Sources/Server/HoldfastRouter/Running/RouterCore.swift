@@ -45,6 +45,8 @@ final class RouterCore: @unchecked Sendable {
     private var alarm: (at: Moment, task: Task<Void, Never>)?
     private let isStoppingBox = NIOLockedValueBox(false)
     private let stopped = LinkOutcome<Void>()
+    /// Connections by address, where only the router knows it; on any thread.
+    let seats: NIOLockedValueBox<AddressSeats>
 
     init(_ configuration: WAMPRouterConfiguration, seed: UInt64, time: LinkTime, loops: [any EventLoop]) {
         (self.configuration, self.time, loop) = (configuration, time, loops[0])
@@ -53,6 +55,7 @@ final class RouterCore: @unchecked Sendable {
         machine = RouterMachine(policy: policy, seed: seed)
         journal = RouterJournal(configuration.logger)
         desk = AdmissionDesk(configuration.authenticator, limits: configuration.limits)
+        seats = NIOLockedValueBox(AddressSeats(most: configuration.isBehindProxy ? configuration.server.maximumConnectionsPerAddress : nil))
         ports = loops.prefix(RouterConnection.mostPorts).enumerated().map { RouterPort($1, number: $0, core: self) }
         parcels = ports.map { _ in [] }
         portsByLoop = Dictionary(uniqueKeysWithValues: ports.map { (ObjectIdentifier($0.loop), $0) })
@@ -103,7 +106,7 @@ final class RouterCore: @unchecked Sendable {
             news.messagesIn += 1
             journal.received(message, from: connection)
             return machine.handle(permitted(message, of: connection), at: now, into: &effects)
-        case .opened(let connection, let transport): desk.note(connection, transport)
+        case .opened(let connection, _, let address): desk.note(connection, address)
         case .closed(let connection): forget(connection)
         case .undelivered(let connection, let message, _):
             machine.handle(input, at: now, into: &effects)

@@ -12,6 +12,8 @@ import WebSocketRuntime
 final class RouterLink: @unchecked Sendable {
     let serialization: WAMPSerialization
     let transport: ValueMap
+    /// What limits per address count.
+    private let address: String?
     private let port: RouterPort
     private(set) var id: RouterConnection?
     private var exit: (any LinkExit)?
@@ -33,8 +35,9 @@ final class RouterLink: @unchecked Sendable {
     private var holders = 0
     private var isPaused = false
 
-    init(_ serialization: WAMPSerialization, transport: ValueMap, at port: RouterPort) {
-        (self.serialization, self.transport, self.port, backlog) = (serialization, transport, port, Backlog(port.bounds))
+    init(_ serialization: WAMPSerialization, transport: ValueMap, from address: String? = nil, at port: RouterPort) {
+        (self.serialization, self.transport, self.address, self.port) = (serialization, transport, address, port)
+        backlog = Backlog(port.bounds)
     }
 
     // MARK: - From the client
@@ -46,7 +49,7 @@ final class RouterLink: @unchecked Sendable {
             return exit.close(CloseFrame(.tryAgainLater, reason: "too many connections"), by: .now())
         }
         self.id = id
-        port.hear(.opened(id, transport: transport), from: self, cost: 0)
+        port.hear(.opened(id, transport: transport, address: address), from: self, cost: 0)
     }
 
     /// A message came.

@@ -1,5 +1,6 @@
 import CodecCore
 import Holdfast
+import NIOConcurrencyHelpers
 import NIOCore
 import WAMPCore
 import WebSocketCore
@@ -73,6 +74,11 @@ final class RouterPort: @unchecked Sendable {
         core.tally.add { $0.connections += 1 }
         return RouterConnection(count: count, slot: slot, port: number)
     }
+
+    /// A client of an address comes; false if there are as many as may be.
+    func takeSeat(_ address: String?) -> Bool { core.seats.withLockedValue { $0.take(address) } }
+    /// It has gone.
+    func leaveSeat(_ address: String?) { core.seats.withLockedValue { $0.leave(address) } }
 
     func remove(_ link: RouterLink, _ id: RouterConnection) {
         links[id.slot] = nil

@@ -9,19 +9,25 @@ import WebSocketRuntime
 /// A client that came over a socket: its messages are read where they lie, and what it is told is written in line.
 final class SocketExit: InlineHandler, LinkExit {
     private let port: RouterPort
+    /// Where the client comes from, as it is shown, and as limits count it.
+    private let peer: String?
     private let address: String?
     private var link: RouterLink?
     private var socket: InlineSocket?
     private var serialization = WAMPSerialization.json
 
-    init(_ request: UpgradeRequest, at port: RouterPort) { (self.port, address) = (port, request.remoteAddress) }
+    init(_ request: UpgradeRequest, at port: RouterPort, by door: Doorkeeper) {
+        (self.port, peer, address) = (port, door.peer(of: request), door.network(of: request))
+    }
 
     func opened(_ socket: InlineSocket) {
         self.socket = socket
+        // There was room when it asked for it.
+        guard port.takeSeat(address) else { return socket.close(code: .tryAgainLater, reason: "too many connections of this address") }
         serialization = socket.agreement.subprotocol.flatMap(WAMPSerialization.init(subprotocol:)) ?? .json
         var transport: ValueMap = ["type": "websocket", "protocol": .text(serialization.subprotocol)]
-        if let address { transport["peer"] = .text(address) }
-        let link = RouterLink(serialization, transport: transport, at: port)
+        if let peer { transport["peer"] = .text(peer) }
+        let link = RouterLink(serialization, transport: transport, from: address, at: port)
         self.link = link
         link.opened(self)
     }
@@ -34,7 +40,9 @@ final class SocketExit: InlineHandler, LinkExit {
 
     func ended(_ result: Result<CloseRecord, TransportError>) {
         socket = nil
-        link.take()?.ended()
+        guard let link = link.take() else { return }
+        port.leaveSeat(address)
+        link.ended()
     }
 
     func send(_ message: WrittenMessage) -> Bool {
