@@ -7,6 +7,7 @@ abuse.py HOLDFAST DIRECTORY [PART…]     (no part: all)
 import asyncio
 import os
 import re
+import resource
 import socket
 import sys
 import time
@@ -28,13 +29,15 @@ def report(good, name, why=""):
 
 
 class Router:
-    def __init__(self, *options):
-        self.options = options
+    def __init__(self, *options, files=None):
+        """files: how many the process may have open at first, and how many it may ask for."""
+        self.options, self.files = options, files
 
     async def __aenter__(self):
         self.process = await asyncio.create_subprocess_exec(
             HOLDFAST, "serve", "wamp", "--port", "0", *self.options, stdout=asyncio.subprocess.PIPE,
-            stderr=open(f"{DIRECTORY}/router.log", "ab"))
+            stderr=open(f"{DIRECTORY}/router.log", "ab"),
+            preexec_fn=self.files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, self.files)))
         async with asyncio.timeout(PATIENCE):
             self.port = int(re.search(rb":(\d+)/", await self.process.stdout.readline())[1])
         return self
@@ -43,8 +46,8 @@ class Router:
         self.process.terminate()
         await self.process.wait()
 
-    async def join(self, **options):
-        return await Peer(self.port, **options).join()
+    async def join(self, source=None, **options):
+        return await Peer(self.port, source=source).join(**options)
 
     def memory(self, field="VmRSS"):
         """Bytes."""
@@ -153,6 +156,34 @@ async def topics():
         report(code in (1013, 1006), "and is cut off itself", code)
 
 
+async def stalls():
+    """A subscriber that stalls and catches up by turns: who publishes goes on."""
+    async with Router() as router:
+        reader, publisher = await router.join(), await router.join()
+        await reader.ask(SUBSCRIBE, {}, "com.app.ticks")
+
+        async def stall():
+            while True:
+                await asyncio.sleep(3.5)
+                ends = time.monotonic() + 0.5
+                while time.monotonic() < ends:
+                    await reader.listen()
+
+        stalling = asyncio.create_task(stall())
+        started, waited, chunk = time.monotonic(), 0.0, b""
+        while time.monotonic() - started < 40:
+            chunk = b"".join(frame([PUBLISH, publisher.next(), {}, "com.app.ticks", [KILOBYTE * 50]]) for _ in range(10))
+            before = time.monotonic()
+            publisher.writer.write(chunk)
+            await publisher.drain()
+            took = time.monotonic() - before
+            # Less is work, and not waiting.
+            waited += took if took > 0.25 else 0
+        report(waited < 15, "a subscriber that stalls by turns holds its publisher for some of 40 s only", f"{waited:.1f} s")
+        print(f"held: {waited:.1f} s of 40", flush=True)
+        stalling.cancel()
+
+
 async def parts():
     """A flood of progressive results: their caller stays."""
     async with Router() as router:
@@ -214,9 +245,99 @@ async def kept():
         report(peak < 400 << 20, "and memory stays within the budget of all realms", peak)
 
 
+async def holders():
+    """Sessions that stay: one address, and one user, do not fill a realm."""
+    async def fill(peers):
+        refusals = []
+        for peer in peers:
+            for number in range(4):
+                topic = f"com.app.s{peer.session}.n{number}"
+                answer = await peer.ask(PUBLISH, {"retain": True, "acknowledge": True}, topic, [MEGABYTE])
+                refusals += [answer[5][0]] if answer[0] == ERROR and answer[4] == UNAVAILABLE else []
+        return refusals
+
+    async with Router() as router:
+        refusals = await fill([await router.join() for _ in range(20)])
+        report(len(refusals) > 40 and "this address" in refusals[-1],
+               "twenty sessions of an address that stay fill no realm", refusals[-1:])
+        refused = await fill([await router.join(source="127.0.0.2")])
+        report(len(refused) <= 1, "and another address has room", refused)
+        reader = await router.join(source="127.0.0.3")
+        answer = await reader.ask(SUBSCRIBE, {}, "com.app.ticks")
+        report(answer[0] == SUBSCRIBED, "also for subscriptions", answer)
+    async with Router("--user", "eve:sesame", "--anonymous") as router:
+        peers = []
+        for number in range(8):
+            peer = Peer(router.port, source=f"127.0.0.{number + 10}")
+            await peer.open()
+            await peer.hello(authmethods=["ticket"], authid="eve")
+            peer.say(AUTHENTICATE, "sesame", {})
+            peer.session = (await peer.hear())[1]
+            peers.append(peer)
+        refusals = await fill(peers)
+        report(len(refusals) > 12 and "this user" in refusals[-1],
+               "eight sessions of a user from eight addresses fill no realm", refusals[-1:])
+
+
+async def salts(users):
+    """What names are shown, on the list and not: the same after a restart."""
+    shown = []
+    for _ in range(2):
+        async with Router("--users", users) as router:
+            seen = {}
+            for name in ("ann", "cat", *(f"x{number}" for number in range(8))):
+                peer = Peer(router.port)
+                await peer.open()
+                answer = await peer.hello(authmethods=["wampcra"], authid=name)
+                seen[name] = (answer[2]["salt"], answer[2]["iterations"])
+                peer.close()
+            shown.append(seen)
+    report(shown[0] == shown[1] and len(set(shown[0].values())) == 10, "salts are the same after a restart, on the list or not", shown)
+    lengths = {(len(salt), set(salt) <= set("0123456789abcdef"), count) for salt, count in shown[0].values()}
+    report(len(lengths) == 1, "and look alike", lengths)
+    mode = os.stat(users + ".key").st_mode & 0o777
+    report(mode == 0o600, "their key is for its owner alone", oct(mode))
+
+
+async def proxies():
+    """Behind a proxy: each client has its own address."""
+    async with Router("--user", "ann:sesame", "--behind-proxy", "--address-connections", "30") as router:
+        async def login(name, ticket, forwarded):
+            peer = Peer(router.port, forwarded=forwarded)
+            status = await peer.open()
+            if status != 101:
+                return [status]
+            answer = await peer.hello(authmethods=["ticket"], authid=name)
+            if answer[0] == CHALLENGE:
+                peer.say(AUTHENTICATE, ticket, {})
+                answer = await peer.hear()
+            peer.close()
+            return answer
+
+        # Whoever guesses says what it likes; what counts is what the proxy adds.
+        for number in range(24):
+            answer = await login(f"x{number}", "wrong", f"10.9.9.{number}, 10.0.0.1")
+        report(answer[0] == ABORT, "who guesses is refused", answer)
+        started = time.monotonic()
+        answer = await login("ann", "sesame", "10.0.0.2")
+        took = time.monotonic() - started
+        report(answer[0] not in (ABORT, 429) and took < 2, "and another client of the same proxy logs in meanwhile", (answer, took))
+        peers = [Peer(router.port, forwarded="10.0.0.3") for _ in range(31)]
+        statuses = [await peer.open() for peer in peers]
+        report(statuses == [101] * 30 + [429],
+               "one more connection of an address than it may have is refused by the router", statuses[-3:])
+        status = await Peer(router.port, forwarded="10.0.0.4").open()
+        report(status == 101, "and of another is not", status)
+
+
 async def logins():
     """Guesses: slow, and without a hint whether there is such a user."""
     async with Router("--user", "ann:sesame", "--cra", "bob:hush") as router:
+        peer = Peer(router.port)
+        await peer.open()
+        answer = await peer.hello(authmethods=["ticket"], authid="an\u200bn")
+        report(answer[0] == ABORT and answer[2] == "wamp.error.authentication_failed",
+               "a name with a character that nobody sees is not asked for its ticket", answer)
         shapes = {}
         for name in ("ann", "bob", *(f"x{number}" for number in range(20))):
             peer = Peer(router.port)
@@ -240,6 +361,10 @@ async def logins():
         rate = guesses / (time.monotonic() - started)
         print(f"guesses: {rate:.1f} a second", flush=True)
         report(guesses < 40, "one address guesses a few tickets a second", (guesses, waits))
+    users = f"{DIRECTORY}/users"
+    with open(users, "w", encoding="ascii") as file:
+        file.write("salted ann sesame\nsalted cat hush\n")
+    await salts(users)
 
 
 async def addresses():
@@ -256,6 +381,20 @@ async def addresses():
             while await Peer(router.port).open() != 101:
                 await asyncio.sleep(0.05)
         report(True, "and there is room again when one has gone")
+    # As many files as a process has by default: the router asks for more, or lets one address have half of what there is.
+    for files, least in (((1024, 4096), 999), ((1024, 1024), 100)):
+        async with Router(files=files) as router:
+            peers = []
+            while len(peers) < 1100:
+                peers.append(Peer(router.port))
+                if await peers[-1].open() != 101:
+                    break
+            other = Peer(router.port, source="127.0.0.2")
+            status = await other.open()
+            report(len(peers) - 1 >= least and status == 101,
+                   f"one address does not fill a router that may open {files[1]} files", (len(peers), status))
+            for peer in peers:
+                peer.close()
 
 
 async def commands():
@@ -287,7 +426,8 @@ def children(pid):
 
 
 PARTS = {
-    "callees": callees, "topics": topics, "parts": parts, "kept": kept, "logins": logins, "addresses": addresses, "commands": commands,
+    "callees": callees, "topics": topics, "stalls": stalls, "parts": parts, "kept": kept, "holders": holders, "logins": logins,
+    "proxies": proxies, "addresses": addresses, "commands": commands,
 }
 
 

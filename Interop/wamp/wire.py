@@ -37,16 +37,20 @@ def frame(message):
 
 
 class Peer:
-    def __init__(self, port, buffer=1 << 16):
+    def __init__(self, port, buffer=1 << 16, source=None, forwarded=None):
+        """source: the address to come from; forwarded: whom it speaks for, as a proxy."""
         self.port, self.buffer, self.request, self.session = port, buffer, 0, None
+        self.source, self.forwarded = source, forwarded
 
     async def open(self):
         """Connects; the status of the answer, 0 for none."""
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, limit=self.buffer)
+        self.reader, self.writer = await asyncio.open_connection(
+            "127.0.0.1", self.port, limit=self.buffer, local_addr=self.source and (self.source, 0))
+        forwarded = f"X-Forwarded-For: {self.forwarded}\r\n" if self.forwarded else ""
         key = base64.b64encode(os.urandom(16)).decode()
         self.writer.write(
             f"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-            f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: wamp.2.json\r\n\r\n".encode())
+            f"{forwarded}Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: wamp.2.json\r\n\r\n".encode())
         try:
             async with asyncio.timeout(PATIENCE):
                 head = await self.reader.readuntil(b"\r\n\r\n")

@@ -20,6 +20,9 @@ enum OpenFiles {
             raised.rlim_cur = min(wanted, limit.rlim_max)
             if setrlimit(resource, &raised) == 0 { limit = raised }
         }
-        return min(count, Int(clamping: limit.rlim_cur) - others)
+        return max(min(count, Int(clamping: limit.rlim_cur) - others), 1)
     }
+
+    /// How many connections one address may have of all: as many as it is allowed, but never more than half.
+    static func share(ofConnections all: Int, allowed: Int = .max) -> Int { max(min(allowed, all / 2), 1) }
 }

@@ -13,7 +13,8 @@ struct ServeWAMPCommand: AsyncParsableCommand {
 
             Anonymous clients may join, as the role anonymous, unless users are given; with --anonymous also then. Secrets given as \
             options are seen by everybody on this machine: use --users for those that matter. Each line of that file is a method \
-            (ticket, cra, or salted for CRA with a salt), a name, a secret, and perhaps a role, such as 'ticket ann sesame frontend'.
+            (ticket, cra, or salted for CRA with a salt), a name, a secret, and perhaps a role, such as 'ticket ann sesame frontend'. \
+            Beside it stands FILE.key, which is made if it is not there: salts follow from it, so that they stay the same.
 
             Who has joined may call the meta API, anonymous or not, and so end the sessions of others (wamp.session.kill): where that \
             matters, use --no-meta.

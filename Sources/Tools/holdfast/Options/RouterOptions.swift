@@ -1,4 +1,5 @@
 import ArgumentParser
+import CodecCore
 import Foundation
 import Holdfast
 import HoldfastRouter
@@ -48,8 +49,14 @@ struct RouterOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Let one address have so many connections; behind a proxy as many as all (default: 1000).", valueName: "count"))
+            "Let one address have so many connections, at most half of all that there may be (default: 1000).", valueName: "count"))
     var addressConnections: Int?
+
+    @Flag(
+        help: ArgumentHelp(
+            "All clients come through a proxy that adds their address to X-Forwarded-For.",
+            discussion: "That address is what limits count, of connections, of failed logins and of what is kept."))
+    var behindProxy = false
 
     @Flag(help: "Log each message, in words: kinds, names and numbers, not what they carry.")
     var trace = false
@@ -57,6 +64,10 @@ struct RouterOptions: ParsableArguments {
     func validate() throws {
         guard 1...1_000_000 ~= addressConnections ?? 1 else { throw ValidationError("--address-connections: 1 to 1000000.") }
         guard 0...1_000_000 ~= history else { throw ValidationError("--history: 0 to 1000000.") }
+        for (option, names) in [("--user", user.map(\.name)), ("--cra", cra.map(\.name)), ("--realm", realm)] {
+            guard let hidden = names.lazy.compactMap(\.firstHidden).first else { continue }
+            throw ValidationError("\(option): a name holds a character that nobody sees (\(hidden)).")
+        }
         if let users, access(users, R_OK) != 0 {
             throw ValidationError("cannot read \(users.escapedOnOneLine): \(String(cString: strerror(errno))).")
         }
@@ -72,19 +83,35 @@ struct RouterOptions: ParsableArguments {
         let defaults = configuration.server
         configuration.server = server
         configuration.server.unsentLimit = defaults.unsentLimit
-        configuration.server.maximumConnectionsPerAddress = addressConnections ?? defaults.maximumConnectionsPerAddress
+        configuration.server.maximumConnections = OpenFiles.makeRoom(forConnections: server.maximumConnections)
+        // One address does not take them all.
+        let wanted = addressConnections ?? defaults.maximumConnectionsPerAddress ?? .max
+        let share = OpenFiles.share(ofConnections: configuration.server.maximumConnections, allowed: wanted)
+        configuration.server.maximumConnectionsPerAddress = share
+        if addressConnections != nil, share < wanted {
+            log.note("one address may have \(share) connections: half of the \(configuration.server.maximumConnections) that there may be")
+        }
+        configuration.isBehindProxy = behindProxy
         configuration.server.compression = nil
         // Two long messages in a row are no sign of a slow client.
         configuration.limits.waiting = max(configuration.limits.waiting, 4 * min(server.limits.message, .max / 4))
-        configuration.authenticator = try roster()
+        configuration.authenticator = try roster(log)
         configuration.logger = Logger(label: "holdfast.router") { _ in ServerLogHandler(lines: log, logLevel: trace ? .trace : .info) }
         return configuration
     }
 
-    private func roster() throws -> WAMPUsers {
-        let list = try users.map { try UserList(file: $0).users } ?? []
+    private func roster(_ log: ServerLog) throws -> WAMPUsers {
+        var key: [UInt8]?
+        if let users {
+            do throws(DecoyKey.Problem) {
+                key = try DecoyKey.kept(beside: users).bytes
+            } catch {
+                log.note("challenges of names that are not on the list are others after a restart: \(error.description)")
+            }
+        }
+        let list = try users.map { try UserList(file: $0, decoyKey: key).users } ?? []
         let isOpen = anonymous || (user.isEmpty && cra.isEmpty && list.isEmpty)
-        var users = WAMPUsers(anonymousRole: isOpen ? "anonymous" : nil)
+        var users = WAMPUsers(anonymousRole: isOpen ? "anonymous" : nil, decoyKey: key)
         for one in user { users.add(one.name, .ticket(one.secret)) }
         for one in cra { users.add(one.name, .cra(CRASecret(one.secret))) }
         for one in list { users.add(one.name, one.proof, role: one.role) }

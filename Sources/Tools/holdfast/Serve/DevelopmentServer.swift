@@ -30,14 +30,24 @@ struct DevelopmentServer: Sendable {
     private func run(
         _ certificate: SelfSignedCertificate?, _ make: @Sendable (WebSocketServerConfiguration) -> WebSocketServer
     ) async throws {
-        guard let port = options.metrics else { return try await run(make(options.configuration(certificate)), certificate) }
+        guard let port = options.metrics else { return try await run(make(settings(certificate)), certificate) }
         let page = MetricsPage(registry: PrometheusRegistry(), port: port)
         try await page.server.withRunning { running in
             log.note("metrics: http://\(running.host):\(running.port)/metrics")
-            var configuration = options.configuration(certificate)
+            var configuration = settings(certificate)
             configuration.metrics = page.registry
             try await run(make(configuration), certificate)
         }
+    }
+
+    /// What the options ask for; as many connections as there can be files, and where others than this machine may come, half for each.
+    private func settings(_ certificate: SelfSignedCertificate?) -> WebSocketServerConfiguration {
+        var configuration = options.configuration(certificate)
+        configuration.maximumConnections = OpenFiles.makeRoom(forConnections: configuration.maximumConnections)
+        if !OriginPolicy.isLoopback(host: configuration.host) {
+            configuration.maximumConnectionsPerAddress = OpenFiles.share(ofConnections: configuration.maximumConnections)
+        }
+        return configuration
     }
 
     private func run(_ server: WebSocketServer, _ certificate: SelfSignedCertificate?) async throws {
