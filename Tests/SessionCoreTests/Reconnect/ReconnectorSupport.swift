@@ -179,6 +179,21 @@ func expectPromises(
     let reports = effects.compactMap { if case .report(let phase) = $0 { phase } else { nil } }
     expect(reports == (before.machine.phase == phase ? [] : [phase]), "every change is told once")
 
+    if case .idle = phase {
+        switch before.machine.phase {
+        case .idle: break
+        case .connecting, .connected, .handingOver, .waiting, .held, .stopped:
+            let isLoss = if case .lost? = input { !after.policy.isAutomatic } else { false }
+            expect(input == .disconnect || isLoss, "only the app's word, or a loss without reconnecting, leads to rest")
+        }
+        expect(machine.deadline == nil, "rest waits for nothing")
+    } else if case .idle = before.machine.phase {
+        expect(input == .start || input == .retryNow || input == .stop, "only the app ends a rest")
+    }
+    if input == .disconnect, before.machine.phase != phase {
+        expect(phase == .idle && after.live.isEmpty, "the app's disconnect ends what is open, in every phase")
+    }
+
     switch input {
     case .opened(let generation), .lost(let generation, _):
         if !before.live.contains(generation) { expect(effects.isEmpty && machine == before.machine, "late news is ignored") }

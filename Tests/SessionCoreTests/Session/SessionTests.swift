@@ -45,6 +45,42 @@ import Testing
         #expect(attempt(session.feed(.credentialProvided(fetch: 1, expiresIn: nil))) == 1)
     }
 
+    @Test func `the app disconnects, and an attempt that waits for its credential is not made`() {
+        var session = started(hasCredentials: true)
+        #expect(session.feed(.disconnect) == [.report(.idle)])
+        #expect(attempt(session.feed(.credentialProvided(fetch: 1, expiresIn: nil))) == nil)
+        session.pass(2)
+        #expect(session.feed(.start).contains(.fetchCredential(2)))
+    }
+
+    @Test func `what the app disconnects stays so, whatever becomes of the app and the network`() {
+        var session = connected()
+        #expect(session.feed(.disconnect).contains(.disconnect(generation: 1, .asked)))
+        for input: Session.Input in [
+            .life(.background), .life(.foreground), .path(.unsatisfied), .path(.satisfied(Self.home)), .lost(generation: 1, Loss(.lost)),
+        ] { #expect(attempt(session.feed(input)) == nil) }
+        session.pass(3600)
+        #expect(attempt(session.feed(.start)) == 2)
+    }
+
+    @Test func `trying now asks an open connection whether it lives`() {
+        var session = connected()
+        #expect(session.feed(.reconnectNow) == [.probe(generation: 1)])
+        session.pass(1)
+        session.feed(.lost(generation: 1, Loss(.unresponsive)))
+        session.pass(0)
+        #expect(attempt(session.feed(.reconnectNow)) ?? session.session.machine.phase.attemptUnderWay == 2)
+    }
+
+    @Test func `what waits to be sent waits on while the app is disconnected`() {
+        var session = connected()
+        session.feed(.disconnect)
+        session.feed(.submit(id: 1, lane: .normal, byteCount: 1, patience: nil))
+        session.pass(2)
+        session.feed(.start)
+        #expect(session.feed(.opened(generation: 2)).contains(.transmit(1, generation: 2)))
+    }
+
     @Test func `a provider that fails is a lost attempt, and one that gives up is the end`() {
         var session = started(hasCredentials: true)
         let failed = session.feed(.credentialFailed(fetch: 1, isRetryable: true))
@@ -103,4 +139,9 @@ import Testing
         ] { #expect(session.feed(input).isEmpty) }
         #expect(session.session.machine.deadline == nil)
     }
+}
+
+extension Reconnector.Phase {
+    /// The generation of the attempt under way.
+    fileprivate var attemptUnderWay: UInt64? { if case .connecting(let attempt) = self { attempt.generation } else { nil } }
 }

@@ -166,7 +166,7 @@ struct World: Machine {
 
     private mutating func turn(at now: Moment, into effects: inout [Session.Input]) {
         guard now < hostileUntil else { return makePeace(into: &effects) }
-        switch Int.random(in: 0..<8, using: &random) {
+        switch Int.random(in: 0..<10, using: &random) {
         case 0, 1, 2: server = Server.allCases.randomElement(using: &random) ?? .answers
         case 3: isCredentialGood = false
         case 4: toggleNetwork(into: &effects)
@@ -174,6 +174,12 @@ struct World: Machine {
             // A network that flaps.
             for _ in 0..<Int.random(in: 1...20, using: &random) { toggleNetwork(into: &effects) }
         case 6: liveOn(into: &effects)
+        case 7: effects.append([.start, .disconnect, .reconnectNow].randomElement(using: &random) ?? .start)
+        case 8:
+            // Buttons that are pressed in anger.
+            for _ in 0..<Int.random(in: 1...10, using: &random) {
+                effects.append([.start, .disconnect, .reconnectNow].randomElement(using: &random) ?? .start)
+            }
         default:
             if hasNetwork { effects.append(chance(2) ? .path(.betterPathAvailable) : .path(.notViable)) }
         }
@@ -205,5 +211,6 @@ struct World: Machine {
         if !hasNetwork { toggleNetwork(into: &effects) }
         if !isSeen { effects.append(.life(.foreground)) }
         (isSeen, isRunning) = (true, true)
+        effects.append(.start)  // Whoever had disconnected wants a connection again.
     }
 }

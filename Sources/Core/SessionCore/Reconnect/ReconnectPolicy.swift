@@ -1,5 +1,10 @@
 /// When a ``Reconnector`` connects again, how soon, and when it gives up.
 public struct ReconnectPolicy: Hashable, Sendable {
+    /// Whether a loss is followed by another attempt; by default it is.
+    ///
+    /// If not, the session is disconnected after any loss that is worth another attempt, and the app decides when to connect again. A loss
+    /// that ``losses`` calls final is the end in any case.
+    public var isAutomatic: Bool
     /// The waits between attempts.
     public var backoff: Backoff
     /// The most failures in a row; by default unlimited, and 0 for none: the first loss is the end.
@@ -23,10 +28,11 @@ public struct ReconnectPolicy: Hashable, Sendable {
     /// A policy; by default it never gives up.
     public init(
         backoff: Backoff = Backoff(), maximumAttempts: Int = .max, stableAfter: Duration = .seconds(10), spacing: Duration = .seconds(1),
-        losses: LossTable = .standard, longestRetryAfter: Duration = .seconds(300)
+        losses: LossTable = .standard, longestRetryAfter: Duration = .seconds(300), isAutomatic: Bool = true
     ) {
         (self.backoff, self.maximumAttempts, self.stableAfter) = (backoff, maximumAttempts, stableAfter)
         (self.spacing, self.losses, self.longestRetryAfter) = (spacing, losses, longestRetryAfter)
+        self.isAutomatic = isAutomatic
     }
 
     /// The most that any wait can be, whatever happens.

@@ -56,6 +56,10 @@ extension Reconnector {
         note(loss, of: attempt, at: now)
         due = now + spread(policy.backoff.delay(attempt: failures + 1, using: &random), at: now)
         if verdict == .retry, !wasStable, loss.cause.blamesEndpoint { rotate() }
+        guard policy.isAutomatic else {
+            failures = 0
+            return enter(.idle, into: &effects)
+        }
         proceed(at: now, into: &effects)
     }
 

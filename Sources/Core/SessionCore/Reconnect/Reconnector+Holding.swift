@@ -7,6 +7,23 @@ extension Reconnector {
         proceed(at: now, into: &effects)
     }
 
+    /// The app counts afresh: it has decided anew.
+    mutating func disconnect(into effects: inout [Effect]) {
+        giveUp(into: &effects)
+        failures = 0
+        enter(.idle, into: &effects)
+    }
+
+    mutating func retryNow(at now: Moment, into effects: inout [Effect]) {
+        switch phase {
+        case .idle: start(at: now, into: &effects)
+        case .waiting:
+            due = now
+            proceed(at: now, into: &effects)
+        case .connecting, .connected, .handingOver, .held, .stopped: break
+        }
+    }
+
     /// What failed before was the network's doing.
     mutating func startAfresh(at now: Moment, into effects: inout [Effect]) {
         switch phase {
@@ -43,6 +60,12 @@ extension Reconnector {
     }
 
     mutating func stop(into effects: inout [Effect]) {
+        giveUp(into: &effects)
+        enter(.stopped(.asked), into: &effects)
+    }
+
+    /// Ends what is open or under way.
+    private mutating func giveUp(into effects: inout [Effect]) {
         switch phase {
         case .connecting(let attempt), .connected(let attempt, _): effects.append(.disconnect(generation: attempt.generation))
         case .handingOver(let old, _, let new):
@@ -50,7 +73,6 @@ extension Reconnector {
         case .idle, .waiting, .held, .stopped: break
         }
         wantsHandOver = false
-        enter(.stopped(.asked), into: &effects)
     }
 
     /// Gives up what is open or under way; not a failure.

@@ -10,7 +10,8 @@ public import MachineCore
 /// | no busy loop | two attempts never begin within ``ReconnectPolicy/spacing`` |
 /// | no endless wait | no wait is longer than ``ReconnectPolicy/longestWait`` |
 /// | the server is heeded | no attempt at an endpoint before its `Retry-After` is over, at most ``ReconnectPolicy/longestRetryAfter`` |
-/// | a flapping link is left alone | only a connection that lasted, a returned network or a fresh release starts the count afresh |
+/// | a flapping link is left alone | a lasting connection, a returned network, a fresh release and `disconnect` alone start it afresh |
+/// | the app has the last word | after `disconnect`, nothing is tried until `start` |
 public struct Reconnector: Machine, Hashable {
     /// One attempt at a connection, and the connection that it may become.
     public struct Attempt: Hashable, Sendable {
@@ -31,19 +32,23 @@ public struct Reconnector: Machine, Hashable {
     }
     /// What the session is doing.
     public enum Phase: Hashable, Sendable {
-        /// → `connecting`, or `held`, on `start`, → `stopped` on `stop`.
+        /// Not started, disconnected by the app, or lost while the policy does not reconnect.
+        ///
+        /// → `connecting`, `waiting` or `held` on `start` and `retryNow`, → `stopped` on `stop`.
         case idle
-        /// → `connected` on `opened`, → `waiting`, `connecting` or `stopped` on `lost`, → `held` on `hold`, → `stopped` on `stop`.
+        /// → `connected` on `opened`, → `waiting`, `connecting`, `idle` or `stopped` on `lost`, → `held` on `hold`, → `stopped` on `stop`.
+        ///
+        /// From here and from every phase below but the last: → `idle` on `disconnect`.
         case connecting(Attempt)
-        /// → `handingOver` on `handOver`, → `waiting`, `connecting`, `held` or `stopped` on `lost`, → `held` on `hold` unless it keeps
-        /// what is open, → `stopped` on `stop`.
+        /// → `handingOver` on `handOver`, → `waiting`, `connecting`, `held`, `idle` or `stopped` on `lost`,
+        /// → `held` on `hold` unless it keeps what is open, → `stopped` on `stop`.
         case connected(Attempt, since: Moment)
         /// The old connection serves while the next one is made.
         ///
         /// → `connected` with the new one on its `opened`, with the old one on the new one's `lost` or a `hold` that keeps it,
         /// → `connecting` on the old one's `lost`, → `held` on any other `hold`, → `stopped` on `stop`.
         case handingOver(Attempt, since: Moment, to: Attempt)
-        /// → `connecting` at `until`, or sooner on `networkReturned`, → `held` on `hold`, → `stopped` on `stop`.
+        /// → `connecting` at `until`, or sooner on `networkReturned` and `retryNow`, → `held` on `hold`, → `stopped` on `stop`.
         case waiting(until: Moment, attempt: Int)
         /// In the background, or without a network: there is no connection, and none is tried.
         ///
@@ -63,8 +68,14 @@ public struct Reconnector: Machine, Hashable {
     }
     /// What can happen to a session that matters to its connecting.
     public enum Input: Hashable, Sendable {
-        /// The app wants the session.
+        /// The app wants a connection: the first one, or one after `disconnect`. Ignored unless `idle`.
         case start
+        /// The app wants no connection until `start`: gives up what is open or under way. Not the end, and no failure.
+        case disconnect
+        /// The app wants the next attempt now: cuts a wait short, and starts if `idle`.
+        ///
+        /// Only spacing and `Retry-After` still hold the attempt back. The count of failures stays, and so does a hold.
+        case retryNow
         /// The connection of this generation is open.
         case opened(generation: UInt64)
         /// The connection of this generation, or the attempt at it, is gone.
@@ -136,6 +147,8 @@ public struct Reconnector: Machine, Hashable {
         if case .stopped = phase { return }
         switch input {
         case .start: start(at: now, into: &effects)
+        case .disconnect: disconnect(into: &effects)
+        case .retryNow: retryNow(at: now, into: &effects)
         case .opened(let generation): noteOpened(generation, at: now, into: &effects)
         case .lost(let generation, let loss): noteLost(generation, loss, at: now, into: &effects)
         case .networkReturned: startAfresh(at: now, into: &effects)

@@ -107,7 +107,7 @@ extension Session {
         reconnect(wasHeld ? .release(fresh: true) : .networkReturned, at: now, into: &effects)
     }
 
-    private mutating func probe(into effects: inout [Effect]) {
+    mutating func probe(into effects: inout [Effect]) {
         guard let serving = phase.serving else { return }
         doubted = serving
         effects.append(.probe(generation: serving))

@@ -8,8 +8,12 @@ public import MachineCore
 public struct Session: Machine, Hashable {
     /// What can happen to a session.
     public enum Input: Hashable, Sendable {
-        /// The app wants the session.
+        /// The app wants a connection: the first one, or one after `disconnect`.
         case start
+        /// The app wants no connection until `start` or `reconnectNow`; what waits to be sent goes on waiting, as policy says.
+        case disconnect
+        /// The app wants the next attempt now; of an open connection it wants to know whether it lives.
+        case reconnectNow
         /// The connection of this generation is open.
         case opened(generation: UInt64)
         /// An automatic ping of the connection of this generation was answered.
@@ -133,6 +137,10 @@ public struct Session: Machine, Hashable {
         let served = phase.serving
         switch input {
         case .start: reconnect(.start, at: now, into: &effects)
+        case .disconnect: reconnect(.disconnect, at: now, into: &effects)
+        case .reconnectNow:
+            probe(into: &effects)
+            reconnect(.retryNow, at: now, into: &effects)
         case .opened(let generation): reconnect(.opened(generation: generation), at: now, into: &effects)
         case .answered(let generation): noteAnswered(generation, at: now, into: &effects)
         case .lost(let generation, let loss):

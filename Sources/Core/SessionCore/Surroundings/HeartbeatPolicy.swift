@@ -8,6 +8,11 @@ public struct HeartbeatPolicy: Hashable, Sendable {
     /// As long as the configuration of the connection says, always.
     public static let fixed = HeartbeatPolicy(pacer: nil)
 
+    /// Always this long, at least a second.
+    ///
+    /// It takes the place of what the configuration of the connection says.
+    public static func every(_ interval: Duration) -> HeartbeatPolicy { adaptive(base: interval, minimum: interval, maximum: interval) }
+
     /// An interval that grows while connections are stable, and shrinks when they are lost in silence: see ``HeartbeatPacer``.
     ///
     /// For devices that pay for every ping. It takes the place of what the configuration of the connection says.
