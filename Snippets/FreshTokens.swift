@@ -21,6 +21,12 @@ await socket.tell(.unsatisfied)
 await socket.tell(.satisfied(NetworkPath(.wifi, interface: "en0")))
 // snippet.end
 
+// snippet.again
+await socket.disconnect()
+await socket.connect()
+await socket.reconnectNow()
+// snippet.end
+
 // snippet.states
 for await state in socket.states {
     switch state {

@@ -31,7 +31,7 @@ search.send("sail")
 let trace = Trace(
     times: IntegerSeries([1_700_000_000_000, 1_700_000_000_100, 1_700_000_000_200], differences: .second),
     levels: NumberSeries([189.5, 189.51, 189.49]))
-try await socket.send(trace)
+try await socket.send(value: trace)
 // snippet.end
 
 // snippet.flush

@@ -8,6 +8,12 @@ struct Subscribed: Codable, Sendable { let id: UInt64, count: Int }
 
 let socket = WebSocket("ws://127.0.0.1:9001/")
 
+// snippet.sending
+try await socket.send("hello")
+try await socket.send(value: Subscribe(id: 1, symbols: ["SAIL"]))
+try await socket.send(json: ["type": "hello", "n": 1])
+// snippet.end
+
 // snippet.request
 let answer: Subscribed = try await socket.request(timeout: .seconds(5)) { id in
     Subscribe(id: id, symbols: ["SAIL", "ROPE"])

@@ -25,7 +25,7 @@ import Testing
 
     @Test func `every state has its words`() {
         let failure = WebSocketError(TransportError(.invalidURL, "no"))
-        #expect(ConnectionStatus(.disconnected, at: now).label == "connecting")
+        #expect(ConnectionStatus(.disconnected(nil), at: now).label == "offline")
         #expect(ConnectionStatus(.connecting(attempt: 3), at: now).label == "connecting")
         #expect(ConnectionStatus(.connected(since: now), at: now).label == "connected")
         #expect(ConnectionStatus(.waiting(until: now + .seconds(3), cause: nil), at: now).label == "reconnecting in 3 s")

@@ -28,7 +28,7 @@ public struct ProtobufCodec: Sendable {
     /// - Throws: SwiftProtobuf's error if a required field is missing, the message exceeds 2 GiB, or has no JSON mapping.
     public func encode(_ value: some SwiftProtobuf.Message) throws -> WebSocketCore.Message {
         switch form {
-        case .binary: return .binary(try value.serializedBytes())
+        case .binary: return .binary(try value.serializedBytes() as [UInt8])
         case .json:
             // SwiftProtobuf looks for required fields in the binary format only.
             guard value.isInitialized else { throw BinaryEncodingError.missingRequiredFields }

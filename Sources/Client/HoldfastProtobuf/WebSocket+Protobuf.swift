@@ -10,17 +10,15 @@ extension WebSocket {
     ///   - codec: How it is written; in the binary format by default.
     ///   - lane: What waits in a higher lane goes first.
     ///   - timeout: How long it may wait for a connection to take it; nil: as long as the policy says.
-    /// - Returns: What tells of the message's end; to be ignored by those who do not care.
     /// - Throws: `WebSocketError` as for a message; `TransportError.Code.codec` if the value cannot be encoded.
-    @discardableResult
     public func send<Value: SwiftProtobuf.Message>(
         _ value: Value, as codec: ProtobufCodec = ProtobufCodec(), lane: Lane = .normal, timeout: Duration? = nil
-    ) async throws(WebSocketError) -> SendReceipt {
+    ) async throws(WebSocketError) {
         let message: WebSocketCore.Message
         do { message = try codec.encode(value) } catch {
             throw WebSocketError(TransportError(.codec, "a \(Value.self) could not be encoded", underlying: error))
         }
-        return try await send(message, lane: lane, timeout: timeout)
+        try await send(message, lane: lane, timeout: timeout)
     }
 
     /// What the peer sends, as messages of Protocol Buffers.

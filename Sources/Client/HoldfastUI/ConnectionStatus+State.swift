@@ -4,14 +4,14 @@ extension ConnectionStatus {
     /// What a state means to people at the moment `now`.
     public init(_ state: WebSocketState, at now: ContinuousClock.Instant) {
         switch state {
-        case .disconnected, .connecting: self = .connecting
+        case .connecting: self = .connecting
         case .connected: self = .connected
         case .waiting(let until, _):
             let left = now.duration(to: until)
             // Begun seconds count: it never says 0, and says 1 for the last of them.
             let seconds = left.components.seconds + (left.components.attoseconds > 0 ? 1 : 0)
             self = .reconnecting(seconds: max(1, Int(clamping: seconds)))
-        case .held: self = .offline
+        case .disconnected, .held: self = .offline
         case .closing: self = .closed(isFailure: false)
         case .closed(let error): self = .closed(isFailure: error != nil)
         }

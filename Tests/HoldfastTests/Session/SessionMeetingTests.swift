@@ -12,7 +12,7 @@ import Testing
 
     @Test func `a value is kept by the policy's queue as long as a message is`() async throws {
         let stage = Stage(sending: .queue(10))
-        try await stage.socket.send(Order(number: 1))
+        try await stage.socket.send(value: Order(number: 1))
         let attempt = try #require(await stage.server.nextAttempt())
         stage.clock.advance(by: .seconds(3600))
         try await stage.socket.send(.text("last"))
@@ -184,7 +184,7 @@ import Testing
             await isFreed { weak in
                 let stage = Stage(sending: .queue(10))
                 (weak.session, weak.hub) = (stage.socket.session, stage.socket.hub)
-                let receipt = try? await stage.socket.send(.text("a"))
+                let receipt = try? await stage.socket.send(tracked: .text("a"))
                 _ = receipt
             }, "connecting")
         #expect(
@@ -194,7 +194,7 @@ import Testing
                 let peer = try await stage.connect()
                 try await peer.send(.text("unread"))
                 _ = try await stage.socket.ping()
-                let receipt = try await stage.socket.send(.text("a"))
+                let receipt = try await stage.socket.send(tracked: .text("a"))
                 _ = await receipt.fate()
             }, "connected")
         #expect(

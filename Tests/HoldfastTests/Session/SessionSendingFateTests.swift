@@ -9,7 +9,7 @@ import Testing
         let stage = Stage()
         let peer = try await stage.connect()
         for number in 0..<100 {
-            let receipt = try await stage.socket.send(.text("\(number)"))
+            let receipt = try await stage.socket.send(tracked: .text("\(number)"))
             #expect(await receipt.fate() == .written)
         }
         #expect(try await peer.texts(100) == (0..<100).map(String.init))
@@ -17,7 +17,7 @@ import Testing
 
     @Test func `what waited for its connection is written as well, and its fate stays when the link is gone`() async throws {
         let stage = Stage(sending: .queue(10))
-        let receipt = try await stage.socket.send(.text("waits"))
+        let receipt = try await stage.socket.send(tracked: .text("waits"))
         let peer = try await stage.connect()
         #expect(await receipt.fate() == .written)
         peer.cut()
@@ -28,7 +28,7 @@ import Testing
         let stage = Stage()
         let peer = try await stage.connect()
         peer.stall()
-        let receipt = try await stage.socket.send(.text("on its way"))
+        let receipt = try await stage.socket.send(tracked: .text("on its way"))
         let fate = Task { await receipt.fate() }
         peer.cut()
         #expect(await fate.value == .unknown)
@@ -37,7 +37,7 @@ import Testing
 
     @Test func `a wait for a fate that is cancelled harms nothing`() async throws {
         let stage = Stage(sending: .queue(10))
-        let receipt = try await stage.socket.send(.text("waits"))
+        let receipt = try await stage.socket.send(tracked: .text("waits"))
         let waiting = Task { await receipt.fate() }
         waiting.cancel()
         #expect(await waiting.value == .unknown)
@@ -49,7 +49,7 @@ import Testing
     @Test func `what was sent before a close with a handshake is known to be written, asked about or not`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
-        let receipt = try await stage.socket.send(.text("last words"))
+        let receipt = try await stage.socket.send(tracked: .text("last words"))
         await stage.socket.close()
         #expect(try await peer.texts(1) == ["last words"])
         #expect(await receipt.fate() == .written)
@@ -58,8 +58,8 @@ import Testing
     @Test func `once somebody has asked, what is written is known even if nobody asks before the loss`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
-        #expect(try await stage.socket.send(.text("1")).fate() == .written)
-        let second = try await stage.socket.send(.text("2"))
+        #expect(try await stage.socket.send(tracked: .text("1")).fate() == .written)
+        let second = try await stage.socket.send(tracked: .text("2"))
         #expect(try await peer.texts(2) == ["1", "2"])
         peer.cut()
         guard case .failure = await peer.ended() else { throw CancellationError() }
@@ -93,7 +93,7 @@ import Testing
             var sent = 0
             while !isEnough.withLockedValue(\.self), !Task.isCancelled {
                 await stage.waiting { $0 < 40 }
-                guard let receipt = try? await stage.socket.send(.text("\(sent)")) else { break }
+                guard let receipt = try? await stage.socket.send(tracked: .text("\(sent)")) else { break }
                 group.addTask { [sent] in (sent, await receipt.fate()) }
                 sent += 1
             }

@@ -27,7 +27,7 @@ import Testing
 
     @Test func `what waits for a server that refuses is written once it does not`() async throws {
         try await withLink(refusing: true) { link, socket in
-            let receipts = [try await socket.send(.text("1")), try await socket.send(.text("2"))]
+            let receipts = [try await socket.send(tracked: .text("1")), try await socket.send(tracked: .text("2"))]
             link.welcome()
             for receipt in receipts { #expect(await receipt.fate() == .written) }
             var echoes: [Message] = []
@@ -41,14 +41,14 @@ import Testing
 
     @Test func `what a link has in part when it dies is unknown, and the socket goes on`() async throws {
         try await withLink { link, socket in
-            #expect(try await socket.send(.text("before")).fate() == .written)
+            #expect(try await socket.send(tracked: .text("before")).fate() == .written)
             link.stall()
-            let receipt = try await socket.send(TransportWrittenTests.flood)
+            let receipt = try await socket.send(tracked: TransportWrittenTests.flood)
             let fate = Task { await receipt.fate() }
             link.cut()
             #expect(await fate.value == .unknown)
             link.resume()
-            #expect(try await socket.send(.text("after")).fate() == .written)
+            #expect(try await socket.send(tracked: .text("after")).fate() == .written)
         }
     }
 }

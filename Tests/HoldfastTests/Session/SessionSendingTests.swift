@@ -42,7 +42,7 @@ import Testing
         let stage = Stage(sending: .queue(2, overflow))
         var story = stage.story()
         var receipts: [String: SendReceipt] = [:]
-        for text in ["1", "2"] { receipts[text] = try await stage.socket.send(.text(text), lane: .bulk) }
+        for text in ["1", "2"] { receipts[text] = try await stage.socket.send(tracked: .text(text), lane: .bulk) }
         try await stage.socket.send(.text("3"), lane: overflow == .dropOldest ? .bulk : .urgent)
         #expect(await story.next() == .dropped(.text(dropped), .dropped))
         #expect(await receipts[dropped]?.fate() == .refused(.dropped))
@@ -63,7 +63,7 @@ import Testing
     @Test func `a queued message is overdue when its time is over, and that is told`() async throws {
         let stage = Stage(sending: .queue(10))
         var story = stage.story()
-        let receipt = try await stage.socket.send(.text("soon"), timeout: .seconds(3))
+        let receipt = try await stage.socket.send(tracked: .text("soon"), timeout: .seconds(3))
         await stage.pause(of: .seconds(3))
         #expect(await receipt.fate() == .refused(.timedOut))
         #expect(await story.next() == .dropped(.text("soon"), .timedOut))
@@ -183,7 +183,7 @@ import Testing
     @Test func `closing refuses what waits, at once, and tells of what was queued`() async throws {
         let stage = Stage(sending: .queue(10))
         var story = stage.story()
-        let receipt = try await stage.socket.send(.text("waits"))
+        let receipt = try await stage.socket.send(tracked: .text("waits"))
         await stage.socket.close()
         #expect(await receipt.fate() == .refused(.closed))
         #expect(await stage.refusal(of: .text("late")) == .closed)
@@ -215,7 +215,7 @@ import Testing
         var options = WebSocketOptions()
         options.sending = .queue(10)
         var socket: WebSocket? = WebSocket(options, clock: clock, connect: server.connect)
-        let receipt = try await socket?.send(.text("waits"))
+        let receipt = try await socket?.send(tracked: .text("waits"))
         socket = nil
         #expect(await receipt?.fate() == .refused(.closed))
     }

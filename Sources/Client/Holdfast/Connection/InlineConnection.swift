@@ -14,7 +14,7 @@ public struct InlineConnection: Sendable {
     ///   - url: `ws://host:port/path?query` or `wss://…`.
     ///   - configuration: What the connection obeys; its `delivery` has no meaning here.
     ///   - inline: Makes the handler, on the event loop, once the connection is open.
-    /// - Throws: As ``WebSocketConnection/connect(to:configuration:)`` does.
+    /// - Throws: As ``WebSocketConnection/connect(to:configuration:)-(String,_)`` does.
     public static func connect(
         to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration(),
         inline: @escaping @Sendable () -> any InlineHandler

@@ -1,3 +1,4 @@
+public import Foundation
 import WebSocketCore
 import WebSocketNIO
 import WebSocketRuntime
@@ -5,7 +6,7 @@ import WebSocketRuntime
 extension WebSocketConnection {
     /// Connects and shakes hands.
     ///
-    /// For code that cannot be scoped; otherwise prefer ``withConnection(to:configuration:_:)``.
+    /// For code that cannot be scoped; otherwise prefer ``withConnection(to:configuration:_:)-(String,_,_)``.
     ///
     /// - Parameters:
     ///   - url: `ws://host:port/path?query` or `wss://…`.
@@ -21,12 +22,27 @@ extension WebSocketConnection {
         }
     }
 
+    /// Connects and shakes hands; otherwise as ``connect(to:configuration:)-(String,_)``.
+    public static func connect(
+        to url: URL, configuration: WebSocketConfiguration = WebSocketConfiguration()
+    ) async throws(WebSocketError) -> WebSocketConnection {
+        try await connect(to: url.absoluteString, configuration: configuration)
+    }
+
+    /// Connects, runs `body`, and closes whatever happens; otherwise as ``withConnection(to:configuration:_:)-(String,_,_)``.
+    public static func withConnection<Result>(
+        to url: URL, configuration: WebSocketConfiguration = WebSocketConfiguration(),
+        _ body: (WebSocketConnection) async throws -> Result
+    ) async throws -> Result {
+        try await withConnection(to: url.absoluteString, configuration: configuration, body)
+    }
+
     /// Connects, runs `body`, and closes whatever happens: it cannot leak.
     ///
     /// When `body` returns, the connection is closed with 1000; when it throws, with 1001. If the task is cancelled the
     /// link is dropped at once.
     ///
-    /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)`` does, or what `body` throws.
+    /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)-(String,_)`` does, or what `body` throws.
     public static func withConnection<Result>(
         to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration(),
         _ body: (WebSocketConnection) async throws -> Result

@@ -12,7 +12,7 @@
         /// - Parameters:
         ///   - url: `ws://host:port/path?query` or `wss://…`.
         ///   - configuration: What the connection obeys; of the limits: message, receive and send buffer.
-        /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)`` does; ``TransportError/Code/invalidConfiguration`` for
+        /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)-(String,_)`` does; ``TransportError/Code/invalidConfiguration`` for
         ///   ``TLSOptions/identity``, ``TLSOptions/serverName`` and ``TLSOptions/applicationProtocols``, for a proxy of our own,
         ///   ``WebSocketConfiguration/redirects`` and ``WebSocketConfiguration/cookies``.
         public static func connectOverURLSession(

@@ -7,7 +7,7 @@ import WebSocketNIO
 ///
 /// All members may be used from any task at any time. Messages of different senders are never
 /// mixed, and leave in the order in which they were accepted. When the last copy is released the
-/// link is dropped; ``withConnection(to:configuration:_:)`` closes it properly.
+/// link is dropped; ``withConnection(to:configuration:_:)-(String,_,_)`` closes it properly.
 public struct WebSocketConnection: Sendable {
     package let transport: any MessageTransport
     private let pingTimeout: Duration
@@ -33,6 +33,9 @@ public struct WebSocketConnection: Sendable {
     public var response: ResponseHead { transport.agreement.response }
     /// Both close codes and who closed first; nil while the connection is open.
     public var closeRecord: CloseRecord? { transport.closeRecord }
+
+    /// Whether it is open: neither side has begun to close, as far as is known here.
+    public var isConnected: Bool { closeRecord == nil }
 
     /// What the peer sends, whole messages in order.
     ///

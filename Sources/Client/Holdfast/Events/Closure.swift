@@ -17,6 +17,18 @@ public struct Closure: Sendable, CustomStringConvertible {
     /// Who closed first; nil if nobody did.
     public var closedFirst: CloseRecord.Side? { record?.closedFirst }
 
-    /// Why, or that it was in peace.
-    public var description: String { error?.description ?? "in peace" }
+    /// The code that the peer closed with: 1005 if it named none, 1006 if it said nothing; nil if there was no connection at the end.
+    public var code: CloseCode? { record?.code }
+    /// What the peer gave as its reason, else what this side did; empty if nobody gave one.
+    ///
+    /// It may be the peer's text: escape it where that matters.
+    public var reason: String { [record?.received?.reason, record?.sent?.reason].compactMap(\.self).first { !$0.isEmpty } ?? "" }
+    /// Whether both sides had said goodbye before the link ended; false if there was no connection at the end.
+    public var wasClean: Bool { record?.isClean ?? false }
+
+    /// Why, or that it was in peace, and the code; the peer's reason is left out.
+    public var description: String {
+        guard let error else { return code.map { "in peace, \($0)" } ?? "in peace" }
+        return "\(error)"
+    }
 }

@@ -1,4 +1,4 @@
-public import SessionCore
+import Foundation
 public import WebSocketCore
 import WebSocketRuntime
 
@@ -24,29 +24,24 @@ extension MessageCodec {
 }
 
 extension WebSocket {
-    /// Sends a value as the message that ``WebSocketOptions/codec`` makes of it, and as any other message.
-    ///
-    /// - Parameters:
-    ///   - value: What to send.
-    ///   - lane: What waits in a higher lane goes first.
-    ///   - timeout: How long it may wait for a connection to take it; nil: as long as the policy says.
-    /// - Returns: What tells of the message's end; to be ignored by those who do not care.
-    /// - Throws: ``WebSocketError`` as for a message; ``TransportError/Code/codec`` if the value cannot be encoded.
-    @discardableResult
-    public func send<Value: Encodable>(
-        _ value: Value, lane: Lane = .normal, timeout: Duration? = nil
-    ) async throws(WebSocketError) -> SendReceipt {
-        try await send(encode(value), lane: lane, timeout: timeout)
-    }
-
     func encode<Value: Encodable>(_ value: Value) throws(WebSocketError) -> Message {
         do { return try codec.encode(value) } catch {
             throw WebSocketError(TransportError(.codec, "a \(Value.self) could not be encoded", underlying: error))
         }
     }
 
-    func decode<Value: Decodable>(_ type: Value.Type, from message: Message) throws(WebSocketError) -> Value {
-        do { return try codec.decode(type, from: message) } catch {
+    /// What a closure makes that composes a request: text and bytes go as they are, any other value through the codec.
+    func message<Value: Encodable>(of value: Value) throws(WebSocketError) -> Message {
+        switch value {
+        case let text as String: .text(text)
+        case let data as Data: .binary(data)
+        case let bytes as [UInt8] where Value.self == [UInt8].self: .binary(bytes)
+        default: try encode(value)
+        }
+    }
+
+    func decode<Value: Decodable & Sendable>(_ type: Value.Type, from message: Message) throws(WebSocketError) -> Value {
+        do { return try message.withBytes { try MessageDecoding<Value>(codec).decode($0.bytes, message.kind) } } catch {
             throw WebSocketError(TransportError(.codec, "an answer is no \(type)", underlying: error))
         }
     }

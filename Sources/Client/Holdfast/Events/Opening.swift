@@ -1,3 +1,4 @@
+import MachineCore
 public import WebSocketCore
 
 /// A connection of a ``WebSocket`` that has just been opened.
@@ -22,6 +23,6 @@ public struct Opening: Sendable, CustomStringConvertible {
     /// Which attempt, and after how long; no header field and no subprotocol that is not well known, for they may hold secrets.
     public var description: String {
         let known = subprotocol.flatMap { WebSocketConfiguration.wellKnownSubprotocols.contains($0) ? ", subprotocol \($0)" : nil }
-        return "attempt \(attempt)" + (downtime.map { ", \($0) without a connection" } ?? "") + (known ?? "")
+        return "attempt \(attempt)" + (downtime.map { ", \($0.words) without a connection" } ?? "") + (known ?? "")
     }
 }

@@ -1,3 +1,4 @@
+public import Foundation
 public import WebSocketCore
 import NIOConcurrencyHelpers
 import WebSocketRuntime
@@ -32,11 +33,25 @@ extension WebSocket {
         return found.withLockedValue { $0! }
     }
 
+    /// Sends a text message and waits for the first message that answers it; see ``request(_:matching:timeout:)-(Message,_,_)``.
+    public func request<Answer: Sendable>(
+        _ text: some StringProtocol, matching: @escaping @Sendable (Message) -> Answer?, timeout: Duration = .seconds(30)
+    ) async throws(WebSocketError) -> Answer {
+        try await request(.text(String(text)), matching: matching, timeout: timeout)
+    }
+
+    /// Sends a binary message and waits for the first message that answers it; see ``request(_:matching:timeout:)-(Message,_,_)``.
+    public func request<Answer: Sendable>(
+        _ data: Data, matching: @escaping @Sendable (Message) -> Answer?, timeout: Duration = .seconds(30)
+    ) async throws(WebSocketError) -> Answer {
+        try await request(.binary(data), matching: matching, timeout: timeout)
+    }
+
     /// Sends a value through ``WebSocketOptions/codec`` and waits for the first message that answers it.
     ///
     /// As ``request(_:matching:timeout:)-(Message,_,_)``; throws ``TransportError/Code/codec`` if the value cannot be encoded.
     public func request<Value: Encodable, Answer: Sendable>(
-        _ value: Value, matching: @escaping @Sendable (Message) -> Answer?, timeout: Duration = .seconds(30)
+        value: Value, matching: @escaping @Sendable (Message) -> Answer?, timeout: Duration = .seconds(30)
     ) async throws(WebSocketError) -> Answer {
         try await request(encode(value), matching: matching, timeout: timeout)
     }
@@ -58,6 +73,8 @@ extension WebSocket {
 
     /// Sends a value with an id of its own and waits for the answer with the same id, both through ``WebSocketOptions/codec``.
     ///
+    /// Text and bytes, as a request or as its answer, are no values to encode: they go and come as they are.
+    ///
     /// - Parameters:
     ///   - answer: What the answer is decoded to.
     ///   - correlation: How the id is read from an answer; nil: from under the key `id`, in the codec's format.
@@ -65,12 +82,12 @@ extension WebSocket {
     ///   - compose: Makes the value that is to carry this id.
     /// - Throws: ``WebSocketError`` as ``request(_:matching:timeout:)-(Message,_,_)`` does; ``TransportError/Code/codec`` if the
     ///   value cannot be encoded, or its answer decoded.
-    public func request<Value: Encodable, Answer: Decodable>(
+    public func request<Value: Encodable, Answer: Decodable & Sendable>(
         _ answer: Answer.Type = Answer.self, by correlation: RequestCorrelation? = nil, timeout: Duration = .seconds(30),
         _ compose: (_ id: UInt64) -> Value
     ) async throws(WebSocketError) -> Answer {
         let id = hub.newRequestID()
-        let message = try encode(compose(id))
+        let message = try message(of: compose(id))
         let correlation = correlation ?? .standard(for: codec)
         return try decode(answer, from: await exchange(message, .correlated(correlation, id: id), timeout))
     }

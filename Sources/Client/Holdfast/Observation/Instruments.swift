@@ -31,7 +31,7 @@ final class Instruments: Sendable {
         var queued: (count: Int, bytes: Int) = (0, 0)
         var dropped = 0
         var roundTrips = DurationHistogram()
-        var state = WebSocketState.disconnected
+        var state = WebSocketState.disconnected(nil)
 
         var present: LinkTraffic { newest.flatMap { live[$0]?.traffic } ?? lastEnded }
         var total: LinkTraffic { live.values.reduce(ended) { $0 + $1.traffic } }
@@ -55,7 +55,7 @@ final class Instruments: Sendable {
         meters = factory is NOOPMetricsHandler ? nil : ClientMeters(factory)
         let origin = clock.now
         now = { origin.duration(to: clock.now) }
-        meters?.enter(.disconnected, from: nil)
+        meters?.enter(.disconnected(nil), from: nil)
     }
 
     /// Whether anybody wants to know what is being carried while it is.

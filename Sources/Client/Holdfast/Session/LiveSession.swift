@@ -40,7 +40,7 @@ actor LiveSession {
     let sleep: @Sendable (Duration) async throws -> Void
     let changes = Changes()
     /// The state, and how many there were before it.
-    private let observed = NIOLockedValueBox((state: WebSocketState.disconnected, version: UInt64(0)))
+    private let observed = NIOLockedValueBox((state: WebSocketState.disconnected(nil), version: UInt64(0)))
     private var sources = EventBacklog()
     var links: [UInt64: Link] = [:]
     /// The newest connection.
@@ -81,7 +81,8 @@ actor LiveSession {
         tell = { await driver.handle($0) }
         changes.announce()
         for input in early { await driver.handle(input) }
-        await driver.handle(isStopping ? .close : .start)
+        let isWanted = early.last { [.start, .reconnectNow, .disconnect].contains($0) } != .disconnect
+        if isStopping { await driver.handle(.close) } else if isWanted { await driver.handle(.start) }
         for await (effect, moment, dropped) in orders {
             if let dropped {
                 instruments.dropped()
@@ -114,6 +115,22 @@ actor LiveSession {
         await finishSending()
         if let connection { lastRecord = await connection.close(code: code, reason: reason) }
         await tell?(.close)
+    }
+
+    /// Closes the connection without an end, until the app wants another.
+    func disconnect(code: CloseCode, reason: String) async {
+        guard !isStopping, !isClosed else { return }
+        (farewell, lastCause) = ((code, reason), nil)
+        let leaving = links.first { $0.value.connection?.transport === connection?.transport && connection != nil }
+        await note(.disconnect)
+        guard let leaving, let connection = leaving.value.connection else { return }
+        // The order has to be carried out first: or the end would count as a loss.
+        while !isClosed, !Task.isCancelled {
+            let version = changes.version
+            guard let link = links[leaving.key], !link.isForgotten else { break }
+            await changes.next(after: version)
+        }
+        await connection.close(code: code, reason: reason)
     }
 
     /// Closes a connection, and connects again after a pause.

@@ -1,3 +1,4 @@
+public import Foundation
 import MachineCore
 public import SessionCore
 public import WebSocketCore
@@ -14,7 +15,8 @@ public import WebSocketCore
 /// ```
 ///
 /// It connects when it is made and connects again whenever that may help, after a delay that grows and is drawn by chance
-/// (see `ReconnectPolicy`; `LossTable` says what may help). It ends when ``close(code:reason:)`` is called, when the peer closes with
+/// (see `ReconnectPolicy`; `LossTable` says what may help). ``disconnect(code:reason:)`` and ``connect()`` close and open it again, and all
+/// who follow it stay attached. It ends when ``close(code:reason:)`` is called, when the peer closes with
 /// 1000, when trying again cannot help (a bad URL, a status such as 403), or when the last reference to it is gone.
 public final class WebSocket: Sendable {
     let session: LiveSession
@@ -69,10 +71,18 @@ public final class WebSocket: Sendable {
         }
     }
 
+    /// Starts to connect; otherwise as ``init(_:_:)-(String,_)``.
+    public convenience init(_ url: URL, _ configure: (inout WebSocketOptions) -> Void = { _ in }) {
+        self.init(url.absoluteString, configure)
+    }
+
     deinit { run.cancel() }
 
     /// What it is doing now.
     public var state: WebSocketState { session.latest.state }
+
+    /// Whether there is a connection now.
+    public var isConnected: Bool { state.isConnected }
 
     /// What it is doing, from now on, for any number of consumers; the sequence keeps the socket alive.
     public var states: WebSocketStates { WebSocketStates(socket: self) }
@@ -87,6 +97,25 @@ public final class WebSocket: Sendable {
     ///
     /// A connection is then asked at once whether it lives. Without a network nothing is tried; when it is back, the wait is cut short.
     public func tell(_ path: PathWatch.Input) async { await session.note(.path(path)) }
+
+    /// Connects again after ``disconnect(code:reason:)``, or after a loss while ``WebSocketOptions/reconnects`` is false.
+    ///
+    /// A socket connects by itself when it is made; while it is connected, or tries to be, this changes nothing. Attempts are at least
+    /// `ReconnectPolicy.spacing` apart, and a server's `Retry-After` is heeded.
+    public func connect() async { await session.note(.start) }
+
+    /// Closes the connection and stays disconnected until ``connect()`` or ``reconnectNow()``; waits for the close handshake.
+    ///
+    /// It is not the end: consumers of events, messages and streams stay attached, and what waits to be sent waits on, as
+    /// ``WebSocketOptions/sending`` says. Once closed for good this changes nothing.
+    public func disconnect(code: CloseCode = .normal, reason: String = "") async { await session.disconnect(code: code, reason: reason) }
+
+    /// Tries now instead of when the wait is over: for a button that people press.
+    ///
+    /// Attempts stay `ReconnectPolicy.spacing` apart, and a server's `Retry-After` is heeded. While there is a connection, it is asked at once
+    /// whether it lives. After ``disconnect(code:reason:)`` this connects. While the app is in the background, or the device has no
+    /// network, nothing is tried.
+    public func reconnectNow() async { await session.note(.reconnectNow) }
 
     /// Closes one connection, and opens another after the pause at the earliest; whoever reads it asks for that.
     package func reconnect(_ connection: WebSocketConnection, after pause: Duration, code: CloseCode, reason: String) async {

@@ -2,18 +2,36 @@ public import Metrics
 public import Logging
 public import SessionCore
 public import Tracing
-import WebSocketCore
+public import WebSocketCore
 
 /// Everything about a ``WebSocket`` that can be chosen; the defaults suit an app.
 public struct WebSocketOptions: Sendable {
     /// What every connection obeys.
     public var connection = WebSocketConfiguration()
+    /// More fields for the upgrade request, such as `Authorization` or `Origin`: ``WebSocketConfiguration/headers``.
+    public var headers: HeaderFields {
+        get { connection.headers }
+        set { connection.headers = newValue }
+    }
+    /// The subprotocols offered, in order of preference: ``WebSocketConfiguration/subprotocols``.
+    public var subprotocols: [String] {
+        get { connection.subprotocols }
+        set { connection.subprotocols = newValue }
+    }
     /// More URLs of the same service: after a failure the next one is tried.
     public var alternatives: [String] = []
     /// When to connect again, and when to give up; with the table of what is worth another attempt.
     public var reconnect: ReconnectPolicy {
         get { policy.reconnect }
         set { policy.reconnect = newValue }
+    }
+    /// Whether it connects again by itself after a loss; by default it does.
+    ///
+    /// If not, a loss that may pass leads to ``WebSocketState/disconnected(_:)``, and ``WebSocket/connect()`` tries again. What cannot pass
+    /// is the end in any case.
+    public var reconnects: Bool {
+        get { policy.reconnect.isAutomatic }
+        set { policy.reconnect.isAutomatic = newValue }
     }
     /// Who gives a fresh credential before every attempt; nil: none is needed.
     public var credentials: CredentialProvider?

@@ -1,3 +1,4 @@
+import Foundation
 public import WebSocketCore
 
 /// How payloads become values of one type: what a typed stream is made with where ``WebSocketOptions/codec`` is not what reads it.
@@ -22,8 +23,23 @@ public struct MessageDecoding<Value: Sendable>: Sendable {
     ///   - decode: Makes the value; called from any task. What it throws is told as ``WebSocketEvent/undecodable(_:)``.
     public init(_ name: String, _ decode: @escaping Body) { (self.name, self.decode) = (name, decode) }
 
-    /// What a codec makes of a payload.
+    /// What a codec makes of a payload; where text or bytes are wanted, the payload as it is.
     init(_ codec: any MessageCodec) where Value: Decodable {
-        self.init(codec.name) { try codec.decode(Value.self, from: $0, $1) }
+        switch Value.self {
+        case is String.Type: self.init(codec.name) { payload, _ in try Self.same(try Self.text(payload)) }
+        case is Data.Type: self.init(codec.name) { payload, _ in try Self.same(payload.withUnsafeBytes { Data($0) }) }
+        case is [UInt8].Type: self.init(codec.name) { payload, _ in try Self.same(payload.withUnsafeBytes { [UInt8]($0) }) }
+        default: self.init(codec.name) { try codec.decode(Value.self, from: $0, $1) }
+        }
+    }
+
+    private static func text(_ payload: RawSpan) throws -> String {
+        guard let text = payload.withUnsafeBytes({ String(bytes: $0, encoding: .utf8) }) else { throw CocoaError(.coderReadCorrupt) }
+        return text
+    }
+
+    private static func same(_ payload: some Sendable) throws -> Value {
+        guard let value = payload as? Value else { throw CocoaError(.coderReadCorrupt) }
+        return value
     }
 }

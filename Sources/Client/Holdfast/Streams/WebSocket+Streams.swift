@@ -9,6 +9,8 @@ import MachineCore
 extension WebSocket {
     /// What the peer sends, as values that ``WebSocketOptions/codec`` makes of the messages.
     ///
+    /// A stream of `String`, `Data` or `[UInt8]` has the payloads as they are.
+    ///
     /// - Parameters:
     ///   - type: What the messages are.
     ///   - filter: Which messages concern it; nil: all.

@@ -39,7 +39,7 @@ import WebSocketCore
         func webSocket(_ socket: WebSocket, didChangeTo state: WebSocketState) {
             if case .connecting = state { hear("connecting") }
         }
-        func webSocket(_ socket: WebSocket, didClose closure: Closure) { hear("closed \(closure)") }
+        func webSocket(_ socket: WebSocket, didClose closure: Closure) { hear("closed in \(closure.error == nil ? "peace" : "trouble")") }
     }
     /// Cares for nothing.
     final class DelegateWithoutMethods: WebSocketDelegate {}
@@ -53,7 +53,7 @@ import WebSocketCore
         let adapter = WebSocketDelegateAdapter(stage.socket, delegate: ear, queue: queue)
         let peer = try await stage.accept()
         for number in 1...3 { try await peer.send(.text("\(number)")) }
-        await ear.hears(#"text("3")"#)
+        await ear.hears(#"text, 1 byte: "3""#)
         peer.cut()
         await stage.pause()
         let next = try await stage.accept()
@@ -63,7 +63,8 @@ import WebSocketCore
         queue.sync {}
         #expect(
             ear.words == [
-                "connecting", "opened 1", #"text("1")"#, #"text("2")"#, #"text("3")"#, "reconnects as 2 after 1.0 seconds: lost",
+                "connecting", "opened 1", #"text, 1 byte: "1""#, #"text, 1 byte: "2""#, #"text, 1 byte: "3""#,
+                "reconnects as 2 after 1.0 seconds: lost",
                 "connecting", "opened 2", "closed in peace",
             ])
         withExtendedLifetime(adapter) {}
@@ -118,7 +119,7 @@ import WebSocketCore
             WebSocket(clock: ManualClock(), connect: server.connect), delegate: ear, queue: queue)
         let peer = try #require(await server.nextAttempt()).accept()
         try await peer.send(.text("alive"))
-        await ear.hears(#"text("alive")"#)
+        await ear.hears(#"text, 5 bytes: "alive""#)
         #expect(adapter != nil)
         adapter = nil
         guard case .failure(let error) = await peer.ended() else { throw CancellationError() }

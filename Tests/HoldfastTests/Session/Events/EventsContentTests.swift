@@ -175,7 +175,7 @@ import WebSocketCore
 extension WebSocketEvent {
     /// What it is, in one word.
     fileprivate var word: String {
-        if case .state(let state) = self { return String("\(state)".prefix { $0 != "(" }) }
-        return String("\(self)".prefix { $0 != "(" })
+        if case .state(let state) = self { return String("\(state)".prefix(while: \.isLetter)) }
+        return String("\(self)".prefix(while: \.isLetter))
     }
 }

@@ -52,7 +52,7 @@ import WebSocketCore
         let notifications = WebSocketNotifications(stage.socket, center: center, queue: queue)
         let peer = try await stage.accept()
         try await peer.send(.text("hello"))
-        await log.has(#"DidReceive, text("hello")"#)
+        await log.has(#"DidReceive, text, 5 bytes: "hello""#)
         peer.cut()
         await stage.pause()
         try await stage.refuse(.refused(403))
@@ -60,7 +60,7 @@ import WebSocketCore
         queue.sync {}
         #expect(
             log.all == [
-                "Connecting, attempt 1", "DidOpen, attempt 1, no subprotocol", #"DidReceive, text("hello")"#,
+                "Connecting, attempt 1", "DidOpen, attempt 1, no subprotocol", #"DidReceive, text, 5 bytes: "hello""#,
                 "DidFail, attempt 2, after 1.0 seconds, lost", "Connecting, attempt 2", "DidFail, refused", "DidClose, refused, in trouble",
             ])
         withExtendedLifetime(notifications) {}

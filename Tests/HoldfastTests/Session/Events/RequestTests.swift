@@ -345,7 +345,7 @@ import WebSocketCore
         let stage = Stage()
         let peer = try await stage.accept()
         let sent = await code { () async throws(WebSocketError) in
-            let _: String = try await stage.socket.request(Double.infinity, matching: \.requestText)
+            let _: String = try await stage.socket.request(value: Double.infinity, matching: \.requestText)
         }
         #expect(sent == .codec)
         let asking = Task {

@@ -30,7 +30,7 @@ import WebSocketCore
     @Test func `a value is sent as JSON text`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
-        try await stage.socket.send(Tick(price: 4.5))
+        try await stage.socket.send(value: Tick(price: 4.5))
         #expect(try await peer.receive() == .message(.text(#"{"price":4.5}"#)))
     }
 
@@ -42,7 +42,7 @@ import WebSocketCore
         let stage = Stage { $0.codec = JSONCodec(.binary, encoder: encoder, decoder: decoder) }
         var ticks = stage.socket.stream(of: Tick.self).makeAsyncIterator()
         let peer = try await stage.accept()
-        try await stage.socket.send(Tick(price: 1))
+        try await stage.socket.send(value: Tick(price: 1))
         #expect(try await peer.receive() == .message(.binary(Array(#"{"p":1}"#.utf8))))
         try await peer.send(.text(#"{"p":2}"#))
         #expect(try await ticks.next() == Tick(price: 2))
@@ -51,9 +51,9 @@ import WebSocketCore
     @Test func `a value that cannot be encoded is not sent`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
-        let code = await code { () async throws(WebSocketError) in try await stage.socket.send(Tick(price: .infinity)) }
+        let code = await code { () async throws(WebSocketError) in try await stage.socket.send(value: Tick(price: .infinity)) }
         #expect(code == .codec)
-        try await stage.socket.send(Tick(price: 1))
+        try await stage.socket.send(value: Tick(price: 1))
         #expect(try await peer.receive() == .message(.text(#"{"price":1}"#)))
     }
 
