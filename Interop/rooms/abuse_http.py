@@ -102,6 +102,7 @@ async def bad_bodies(port, report):
     lies = [
         head(POST, -1), head(POST, "x"), head(POST, "99999999999999999999999"), head(POST, 3, Transfer_Encoding="chunked") + b"0\r\n\r\n",
         head(POST, "3, 4") + b"abcd", head(POST, Transfer_Encoding="chunked") + b"zz\r\n", head(POST, Transfer_Encoding="x"),
+        head(POST, Transfer_Encoding="chunked") + b"1 \r\nx\r\n0\r\n\r\n",
         head(POST, Transfer_Encoding="chunked") + b"ffffffffffffffffff\r\n", head(POST + "\r\nX : y", 0), head("POST  /", 0), head("\0", 0),
         head("GET / HTTP/9.9\r\nX: y", 0), head(POST, 0, X="y\r\n z"), b"\r\n" * 1000, b"\xff" * 5000, head("GET /", X="y" * 200_000),
     ]

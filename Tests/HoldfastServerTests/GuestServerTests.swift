@@ -126,6 +126,11 @@ extension SocketTests {
             }
         }
 
+        @Test func `a connection is kept for longer than proxies keep one that they do not use`() {
+            // nginx, `keepalive_timeout` of an upstream: 60 s.
+            #expect(PlainGuests.Times().idle > .seconds(60))
+        }
+
         @Test func `between requests a connection may be idle, and not for ever`() async throws {
             var times = PlainGuests.Times()
             times.idle = .milliseconds(50)

@@ -39,7 +39,7 @@ import WebSocketCore
 
     @Test(arguments: [1, 2, 3, 100])
     func `chunks are put together, and what frames them is left out`(count: Int) throws {
-        let text = "3\r\nabc\r\nA;x=\"y\"\r\n0123456789\r\n000 \r\nSum: 1\r\nMore: 2\r\n\r\nGET"
+        let text = "3\r\nabc\r\nA;x=\"y\"\r\n0123456789\r\n000 \t;z\r\nSum: 1\r\nMore: 2\r\n\r\nGET"
         let whole = try #require(try read(text, ["Transfer-Encoding": "Chunked"], by: count))
         #expect(whole == ("abc0123456789", "GET"))
         for length in 0..<(text.utf8.count - 3) {
@@ -51,8 +51,9 @@ import WebSocketCore
 
     @Test(
         arguments: [
-            "x\r\n", "\r\n", ";a\r\n", "-1\r\n", "1\n", "1\r\nab", "1\r\na\n", "1\r\na\rb", "0\r\nA\n", "0\r\n\r\r", "1 \n",
-            "fffffffffffffffff\r\n", "1\rx",
+            "x\r\n", "\r\n", ";a\r\n", "-1\r\n", "1\n", "1\r\nab", "1\r\na\n", "1\r\na\rb", "0\r\nA\n", "0\r\n\r\r",
+            "fffffffffffffffff\r\n", "1\rx", "1 \n", "1 \r\n", "1\t\r\n", "1 1\r\n", "1 x\r\n", " 1\r\n",
+            "1" + String(repeating: " ", count: 9000),
             "1;" + String(repeating: "x", count: 9000), "0\r\n" + String(repeating: "a: b\r\n", count: 2000),
         ])
     func `chunks that break a rule are refused`(text: String) {

@@ -19,6 +19,8 @@ public struct BodyReader: Hashable, Sendable {
         case plain(UInt64)
         /// The digits of a chunk's length.
         case size(UInt64, digits: Int)
+        /// Blanks after them, which only an extension may follow.
+        case blanks(UInt64, Int)
         /// What may follow them; so many bytes of it have been.
         case extensions(UInt64, Int)
         /// The line's end.
@@ -110,8 +112,16 @@ extension BodyReader.State {
             }
             guard digits > 0 else { throw Self.broken("a chunk has no length") }
             if byte == Self.cr { return .sizeEnd(size) }
-            guard byte == UInt8(ascii: ";") || HeaderSyntax.isBlank(byte) else { throw Self.broken("the length of a chunk is no number") }
+            if HeaderSyntax.isBlank(byte) { return .blanks(size, 1) }
+            guard byte == UInt8(ascii: ";") else { throw Self.broken("the length of a chunk is no number") }
             return .extensions(size, 1)
+        case .blanks(let size, let count):
+            // RFC 9112 §7.1.1 has blanks before a semicolon only: one who strips others may read another length than one who does not.
+            if byte == UInt8(ascii: ";") { return .extensions(size, count + 1) }
+            guard HeaderSyntax.isBlank(byte), count < BodyReader.mostFraming else {
+                throw Self.broken("blanks after the length of a chunk")
+            }
+            return .blanks(size, count + 1)
         case .extensions(let size, let count):
             if byte == Self.cr { return .sizeEnd(size) }
             guard HeaderSyntax.isFieldByte(byte), count < BodyReader.mostFraming else { throw Self.broken("what follows a chunk's length") }

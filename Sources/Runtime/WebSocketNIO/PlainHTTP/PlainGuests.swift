@@ -12,7 +12,10 @@ package struct PlainGuests: Sendable {
         /// Until 64 KiB of an answer have left, or as much as there is.
         package var write: Duration = .seconds(10)
         /// From one request's answer to the next request.
-        package var idle: Duration = .seconds(30)
+        ///
+        /// Longer than proxies keep a connection that they do not use, 60 s as nginx comes: who closes first never meets a request that is on
+        /// its way. How many an address may keep so is bounded elsewhere.
+        package var idle: Duration = .seconds(75)
 
         package init() {}
     }
