@@ -10,14 +10,16 @@
 // for the process's umask may be any, and is not ours to change.
 extension Disk {
     /// Makes a directory for its owner only, and those above it as the system makes them; one that is there stays as it is.
-    package static func makeDirectory(_ path: String) throws(Failure) {
+    ///
+    /// - Returns: Whether it was made.
+    @discardableResult package static func makeDirectory(_ path: String) throws(Failure) -> Bool {
         if mkdir(path, 0o700) == 0 {
             // The umask may have taken something away.
             guard chmod(path, 0o700) == 0 else { throw Failure(number: errno) }
-            return
+            return true
         }
         switch errno {
-        case EEXIST: return
+        case EEXIST: return false
         case ENOENT:
             let names = path.split(separator: "/", omittingEmptySubsequences: true)
             guard names.count > 1 else { throw Failure(number: ENOENT) }
@@ -27,6 +29,7 @@ extension Disk {
                 guard mkdir(above, 0o777) == 0 || errno == EEXIST else { throw Failure(number: errno) }
             }
             guard mkdir(path, 0o700) == 0, chmod(path, 0o700) == 0 else { throw Failure(number: errno) }
+            return true
         default: throw Failure(number: errno)
         }
     }
@@ -42,6 +45,16 @@ extension Disk {
         }
         defer { _ = close(descriptor) }
         guard fchmod(descriptor, 0o600) == 0 else { throw Failure(number: errno) }
+    }
+
+    /// The sentence for a directory that is open to others and is left so, for it is not ours alone; nil if it is closed.
+    ///
+    /// - Parameter stranger: What lies in it beside our files.
+    package static func remark(onShared path: String, with stranger: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return nil }
+        let mode = "0" + String(status.st_mode & 0o7777, radix: 8)
+        return "\(path) is open to others (\(mode)) and holds \(stranger) too, so it is left open: others can see our files' names, no more"
     }
 
     /// Takes from others what they may do with files and directories; what is not there does not count.

@@ -49,6 +49,33 @@ struct LogPrivacyTests {
         await log.close()
     }
 
+    @Test func `a directory in which something else lies keeps its mode, and only the log in it is closed`() async throws {
+        let first = try await bench.open()
+        _ = await first.carryOut([.open(LogSample.room), LogSample.append(1...3)])
+        await first.close()
+        try Data().write(to: URL(fileURLWithPath: bench.path + "/letter"))
+        for file in try files { try set(0o644, file) }
+        try set(0o755, bench.path)
+        let log = try await bench.open()
+        #expect(try mode(bench.path) == 0o755 && mode(bench.path + "/letter") == 0o644 && mode(bench.file) == 0o600)
+        #expect(log.privacy.first?.hasPrefix("\(bench.path) is open to others (0755) and holds letter too, so it is left open") == true)
+        #expect(await log.stored().count == 3)
+        await log.close()
+        // Where it is closed already there is nothing to say.
+        try set(0o700, bench.path)
+        let again = try await bench.open()
+        #expect(again.privacy.isEmpty)
+        await again.close()
+    }
+
+    @Test func `a directory that holds nothing yet is closed`() async throws {
+        try Disk.makeDirectory(bench.path)
+        try set(0o755, bench.path)
+        let log = try await bench.open()
+        #expect(try mode(bench.path) == 0o700 && log.privacy.count == 1)
+        await log.close()
+    }
+
     @Test func `directories are made down to the last, which is closed to others`() throws {
         let deep = bench.path + "/a/b/c"
         try Disk.makeDirectory(bench.path)

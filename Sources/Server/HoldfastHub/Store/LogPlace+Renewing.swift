@@ -77,6 +77,10 @@ extension LogPlace {
         var file: FileIdentity?
         var high: FileIdentity?
         /// Nobody writes the lock: if it has changed, somebody has put back the whole directory, file over file.
+        ///
+        /// A copy that is put back so agrees with itself in all that it holds; numbers of files stay, and times of writing are set back with
+        /// the copy. Only the moment of the last change, which no program can set, tells. New rights change that moment, too, so
+        /// `chmod -R` costs new epochs: nobody can tell the two apart, and a log that has gone back is never to be missed.
         var lock: FileIdentity?
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import GRDBSQLite
 import RoomsStorage
 
@@ -12,9 +13,20 @@ struct LogPlace: Sendable {
     var files: [String] { ["", "-wal", "-shm", "-journal", ".new", ".new-journal"].map { file + $0 } + [lock, high, high + ".new"] }
 
     /// Makes the directory, or closes what is there to other users of the machine; a sentence for each thing that was open.
+    ///
+    /// A directory in which something else lies, too, keeps its mode: somebody else may need it.
     func prepare() throws(RoomLogError) -> [String] {
-        do throws(Disk.Failure) { try Disk.makeDirectory(directory) } catch { throw error.isFull ? .full : .readOnly(directory) }
-        return Disk.closeToOthers([directory] + files)
+        let isMade: Bool
+        do throws(Disk.Failure) { isMade = try Disk.makeDirectory(directory) } catch { throw error.isFull ? .full : .readOnly(directory) }
+        guard !isMade, let stranger else { return Disk.closeToOthers([directory] + files) }
+        return [Disk.remark(onShared: directory, with: stranger)].compactMap(\.self) + Disk.closeToOthers(files)
+    }
+
+    /// The first thing in the directory, by name, that is no hub's; one that cannot be read is as good as a stranger.
+    private var stranger: String? {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return "what cannot be listed" }
+        let own = Set(files.map { String($0.dropFirst(directory.count + 1)) })
+        return names.filter { !own.contains($0) }.min()
     }
 
     /// What the file says in its header: that it is the log of a hub.

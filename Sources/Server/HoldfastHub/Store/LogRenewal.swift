@@ -26,7 +26,11 @@ package enum LogRenewal: Hashable, Sendable, CustomStringConvertible {
             """
             the log ends with its transaction \(last), and \(high) were committed: its journal is damaged or gone, or it is an older one
             """
-        case .moved: "the log stands in other files than the last hub had, or they were written over: its directory was copied or restored"
+        case .moved:
+            """
+            the log stands in other files than the last hub had, or they were written over: its directory was copied, restored, or given \
+            other rights
+            """
         case .noMark: "the file high is gone, which says how far the log had come"
         case .damagedMark: "the file high is damaged, which says how far the log had come"
         case .unfinished: "an earlier start began to draw new epochs, and ended before it was done"
