@@ -24,6 +24,14 @@ import WebSocketCore
         #expect(ByteCount(argument: text) == nil)
     }
 
+    @Test(arguments: [("0", 0), ("1", 1), ("64K", 65_536)])
+    func `a disk may be left as free as one likes, and not at all`(text: String, bytes: Int) {
+        #expect(SpareBytes(argument: text)?.bytes == bytes)
+    }
+
+    @Test(arguments: ["", "-1", "0K", "1T"])
+    func `what is no such number is refused`(text: String) { #expect(SpareBytes(argument: text) == nil) }
+
     @Test func `patience has an end, or none`() {
         #expect(Patience(argument: "0.5") == .quiet(.milliseconds(500)))
         #expect(Patience(argument: "forever") == .forever)

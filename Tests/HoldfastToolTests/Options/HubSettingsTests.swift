@@ -63,6 +63,8 @@ import Testing
         let hub = try await hub(file, "--quota-user", "7K", "--keep-free", "1", "--limit", "address.rooms=8")
         #expect(hub.quotas == HubQuotas(userPerDay: 7 << 10, room: 3 << 20, total: 4 << 20, free: 1))
         #expect(hub.perUser.rooms == 6 && hub.perAddress.rooms == 8)
+        #expect(try await self.hub(file, "--keep-free", "0").quotas.free == 0)
+        #expect(try await self.hub(#"{"keep-free": 0}"#).quotas.free == 0)
         #expect(try await self.hub("{}").quotas == HubQuotas())
     }
 

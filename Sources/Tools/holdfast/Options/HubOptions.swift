@@ -56,8 +56,8 @@ struct HubOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Let the log take at most so many bytes in all (default: any number).", valueName: "bytes"))
     var quotaTotal: ByteCount?
 
-    @Option(help: ArgumentHelp("Leave so many bytes of the log's disk free (default: 256M).", valueName: "bytes"))
-    var keepFree: ByteCount?
+    @Option(help: ArgumentHelp("Leave so many bytes of the log's disk free, 0 for none (default: 256M).", valueName: "bytes"))
+    var keepFree: SpareBytes?
 
     @Option(help: ArgumentHelp("How many connections may be open at once (default: 10000).", valueName: "count"))
     var maxConnections: Int?

@@ -4,13 +4,22 @@ import Holdfast
 
 extension ByteCount: Decodable {
     /// A number, or a text with a unit.
-    init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
+    init(from decoder: any Decoder) throws { self = try decoder.bytes { ByteCount(argument: $0) } }
+}
+
+extension SpareBytes: Decodable {
+    /// A number, or a text with a unit.
+    init(from decoder: any Decoder) throws { self = try decoder.bytes { SpareBytes(argument: $0) } }
+}
+
+extension Decoder {
+    fileprivate func bytes<Count>(_ read: (String) -> Count?) throws -> Count {
+        let value = try singleValueContainer()
         let text = try (try? value.decode(Int.self)).map(String.init) ?? value.decode(String.self)
-        guard let count = ByteCount(argument: text) else {
+        guard let count = read(text) else {
             throw DecodingError.dataCorruptedError(in: value, debugDescription: "\(text) is no number of bytes")
         }
-        self = count
+        return count
     }
 }
 
@@ -39,7 +48,7 @@ struct HubSettings: Decodable {
     var quotaUser: ByteCount?
     var quotaRoom: ByteCount?
     var quotaTotal: ByteCount?
-    var keepFree: ByteCount?
+    var keepFree: SpareBytes?
     var limit: [String: Int64]?
     var behindProxy: Bool?
     var maxConnections: Int?
@@ -109,7 +118,7 @@ struct HubSettings: Decodable {
         quotaUser = try values.decodeIfPresent(ByteCount.self, forKey: .quotaUser)
         quotaRoom = try values.decodeIfPresent(ByteCount.self, forKey: .quotaRoom)
         quotaTotal = try values.decodeIfPresent(ByteCount.self, forKey: .quotaTotal)
-        keepFree = try values.decodeIfPresent(ByteCount.self, forKey: .keepFree)
+        keepFree = try values.decodeIfPresent(SpareBytes.self, forKey: .keepFree)
         limit = try values.decodeIfPresent([String: Int64].self, forKey: .limit)
         behindProxy = try values.decodeIfPresent(Bool.self, forKey: .behindProxy)
         maxConnections = try values.decodeIfPresent(Int.self, forKey: .maxConnections)
