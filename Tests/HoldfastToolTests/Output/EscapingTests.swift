@@ -1,3 +1,4 @@
+import RoomCore
 import Testing
 
 @testable import HoldfastTool

@@ -23,4 +23,10 @@ import Testing
 
     @Test(arguments: ["ann", "Ann Müller", "王小明", "علي", "Łukasz", "e\u{301}", "👩🏽", "a@b.example", "שרה", "Ngọc"])
     func `names of people are seen as they are`(text: String) { #expect(UserName(text)?.hidden == nil && UserName(text) != nil) }
+
+    @Test(arguments: [
+        ("ann", "ann"), ("علي", "علي"), ("a\u{200B}nn", #"a\u{200B}nn"#), ("\u{202E}nna", #"\u{202E}nna"#),
+        ("a\nb\u{1B}", #"a\u{0A}b\u{1B}"#), ("\u{FFF9}a\u{2066}", #"\u{FFF9}a\u{2066}"#),
+    ])
+    func `what nobody sees of a name is written out where it is shown`(name: String, shown: String) { #expect(name.escapedAsName == shown) }
 }

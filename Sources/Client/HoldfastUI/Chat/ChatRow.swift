@@ -14,7 +14,7 @@
 
         var body: some View {
             VStack(alignment: message.isOwn ? .trailing : .leading, spacing: 2) {
-                Text(verbatim: message.isOwn ? "You" : message.user?.text ?? "").font(.caption).foregroundStyle(.secondary)
+                Text(verbatim: message.isOwn ? "You" : message.user?.text.escapedAsName ?? "").font(.caption).foregroundStyle(.secondary)
                 if let edited {
                     editor(edited)
                 } else {
@@ -22,7 +22,8 @@
                 }
                 HStack(spacing: 6) {
                     ForEach(message.reactions) { reaction in
-                        Button("\(reaction.key) \(reaction.users.count)") { react(reaction.key) }.font(.caption)
+                        // What others wrote is no format.
+                        Button(action: { react(reaction.key) }) { Text(verbatim: "\(reaction.key) \(reaction.users.count)") }.font(.caption)
                     }
                     if message.isEdited { Text(verbatim: "edited").font(.caption).foregroundStyle(.secondary) }
                     if let delivery = message.delivery {
@@ -70,7 +71,7 @@
         private var isFailed: Bool { if case .failed = message.delivery { true } else { false } }
 
         private var spoken: String {
-            let who = message.isOwn ? "You" : message.user?.text ?? "Somebody"
+            let who = message.isOwn ? "You" : message.user?.text.escapedAsName ?? "Somebody"
             let what = message.isDeleted ? "a deleted message" : message.text
             return "\(who): \(what)" + (message.delivery.map { ", \($0.label)" } ?? "")
         }

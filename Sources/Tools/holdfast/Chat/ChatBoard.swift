@@ -1,4 +1,5 @@
 import HoldfastRooms
+import RoomCore
 
 /// A chat as it is drawn on a terminal: the messages with their ticks, who is there, and the line that is being written.
 struct ChatBoard: Hashable, Sendable {

@@ -1,15 +1,6 @@
 import CodecCore
 
 extension StringProtocol {
-    /// A name on one line, with what nobody would see written out too: two names that look the same are the same.
-    ///
-    /// In texts such characters stay, for some scripts and emoji need them.
-    var escapedAsName: String {
-        unicodeScalars.reduce(into: "") { result, scalar in
-            result += scalar.drivesTerminal || scalar.isHidden ? scalar.written : String(scalar)
-        }
-    }
-
     /// This text with every character that could drive a terminal written out as `\u{1B}`, so that a peer's text is only text.
     ///
     /// Line ends stay, each followed by `indent`, so that no line of a message looks like one of ours. Tabs stay.
@@ -59,11 +50,5 @@ extension Unicode.Scalar {
         case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFFF9...0xFFFB: true
         default: false
         }
-    }
-
-    /// The escape that stands for this scalar, as Swift writes it.
-    fileprivate var written: String {
-        let digits = String(value, radix: 16, uppercase: true)
-        return #"\u{"# + (digits.count < 2 ? "0" : "") + digits + "}"
     }
 }
