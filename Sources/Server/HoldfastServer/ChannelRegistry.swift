@@ -52,6 +52,8 @@ final class ChannelRegistry: Sendable {
     init(capacity: Int, perAddress: Int? = nil) { (self.capacity, self.perAddress) = (capacity, perAddress) }
 
     var count: Int { state.withLockedValue(\.members.count) }
+    /// Those that were taken and have not closed.
+    var all: [any Channel] { state.withLockedValue { $0.members.values.map(\.channel) } }
     /// How many requests another server is answering.
     var guestCount: Int { state.withLockedValue(\.guestCount) }
 
