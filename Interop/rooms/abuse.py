@@ -281,6 +281,11 @@ async def forged(hub):
         await client.publish(2, at=now() + 86_400_000)
         answer = await client.hear("error", "ack")
         report(answer["t"] == "error" and answer["code"] == 4005, "one from the future is refused", answer)
+        for frame in ({"t": "pres", "status": 7}, {"t": "sig", "type": "cursor"}, {"t": "typ", "on": "yes"}):
+            await client.say(room="pit", **frame)
+            answer = await client.hear("error", "pong")
+            good = answer["t"] == "error" and answer["code"] == 1001 and answer.get("room") == "pit" and answer["retry"] == "never"
+            report(good, f"a frame {frame['t']} with a flaw is refused alone", answer)
         await client.say(t="hist", ref=9, room="secret-room", before=1 << 52, limit=1 << 52)
         answer = await client.hear("error", "page")
         report(answer["t"] == "error", "no pages of a foreign room", answer)

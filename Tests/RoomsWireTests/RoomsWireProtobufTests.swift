@@ -64,6 +64,21 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
         #expect(try complaint(entry { $0.body = Data("1e999".utf8) }) == nil, "a log may hold it from before")
     }
 
+    @Test func `presence or a signal with a flaw is known by its room`() throws {
+        let room = try #require(RoomName("abc"))
+        func envelope(_ change: (inout WireToHub) -> Void) throws -> EphemeralEnvelope? {
+            var frame = WireToHub()
+            change(&frame)
+            let bytes: [UInt8] = try frame.serializedBytes()
+            #expect(throws: FrameError.self) { try RoomsEncoding.protobuf.clientFrame(bytes) }
+            return bytes.withUnsafeBytes { RoomsEncoding.protobuf.ephemeralEnvelope(of: $0, isText: false) }
+        }
+        #expect(try envelope { ($0.pres.room, $0.pres.meta) = ("abc", Data("1e999".utf8)) } == EphemeralEnvelope(room: room))
+        #expect(try envelope { ($0.sig.room, $0.sig.type, $0.sig.body) = ("abc", "t", Data("{".utf8)) } == EphemeralEnvelope(room: room))
+        #expect(try envelope { ($0.sig.room, $0.sig.type) = ("", "t") } == nil)
+        #expect(try envelope { $0.join.room = "" } == nil)
+    }
+
     @Test func `a frame of an unknown type is no frame and no error`() throws {
         // Field 99, a message of two bytes; nothing at all; a field of a number.
         for bytes in [[0x9A, 0x06, 2, 8, 1], [], [0x98, 0x06, 5]] as [[UInt8]] {

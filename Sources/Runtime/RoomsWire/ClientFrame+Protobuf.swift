@@ -91,6 +91,22 @@ extension PublicationEnvelope {
     }
 }
 
+extension EphemeralEnvelope {
+    /// Reads the envelope of a frame `pres`, `typ` or `sig` from Protocol Buffers; nil if it is none, or nobody can tell for which room.
+    init?(protobuf bytes: UnsafeRawBufferPointer) {
+        guard let wire: WireToHub = try? readMessage(bytes) else { return nil }
+        let name: String? =
+            switch wire.body {
+            case .pres(let set): set.room
+            case .typ(let typing): typing.room
+            case .sig(let send): send.room
+            default: nil
+            }
+        guard let room = name.flatMap({ RoomName($0) }) else { return nil }
+        self.init(room: room)
+    }
+}
+
 extension WireHello {
     fileprivate init(_ hello: ClientFrame.Hello) {
         self.init()

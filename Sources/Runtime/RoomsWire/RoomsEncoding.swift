@@ -78,6 +78,15 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// The same of what nobody stores: presence, typing or a signal.
+    package func ephemeralEnvelope(of bytes: UnsafeRawBufferPointer, isText: Bool) -> EphemeralEnvelope? {
+        guard isText == self.isText else { return nil }
+        return switch self {
+        case .json: EphemeralEnvelope(json: bytes)
+        case .protobuf: EphemeralEnvelope(protobuf: bytes)
+        }
+    }
+
     /// Reads a hub's frame from the payload of a message.
     ///
     /// - Returns: Nil of a type that nobody knows, which is to be ignored.

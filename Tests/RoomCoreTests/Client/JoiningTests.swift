@@ -212,6 +212,19 @@ import Testing
         #expect(bench.sent() == [ClientBench.hello(.abc(stored.cursor))])
     }
 
+    @Test func `what is malformed or too long is a status or a signal, and costs no room`() {
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish()))
+        bench.load(stored)
+        bench.open()
+        bench.welcome()
+        _ = bench.look()
+        for code in [Refusal.Code.malformed, .size] { bench.receive(.refusal(Refusal(code, room: abc, "meta: no JSON"))) }
+        #expect(bench.look().isEmpty)
+        bench.receive(.state(after: 10, [], high: 2))
+        #expect(bench.news().last == .phase(abc, .live(head: 10, rights: .member)))
+    }
+
     @Test func `a room that the hub has no place for is asked for again, whatever the hub says`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinWish()))

@@ -72,4 +72,24 @@ import Testing
         let frame = Array(json.utf8).withUnsafeBytes { bytes in (try? HubFrame.decode(json: bytes)) ?? nil }
         #expect(frame != nil)
     }
+
+    // MARK: What nobody stores
+
+    @Test(arguments: [
+        #"{"t":"pres","room":"lobby","status":7}"#, #"{"t":"pres","room":"lobby","meta":1e999}"#, #"{"t":"sig","room":"lobby","type":"t"}"#,
+        #"{"t":"sig","room":"lobby","type":"t","body":\#(deep)}"#, #"{"t":"sig","room":"lobby","cseq":8,"body":"\ud800"}"#,
+        #"{"t":"typ","room":"lobby","on":7}"#, #"{"t":"pres","room":"lobby","status":"#,
+    ])
+    func `presence or a signal with a flaw is known by its room`(json: String) {
+        let read = Array(json.utf8).withUnsafeBytes { bytes in EphemeralEnvelope(json: bytes) }
+        #expect(!isFrame(json) && read == EphemeralEnvelope(room: .lobby) && envelope(json) == nil)
+    }
+
+    @Test(arguments: [
+        "", "[]", #"{"t":"pres"}"#, #"{"t":"pres","room":""}"#, #"{"t":"pub","room":"lobby","cseq":8}"#, #"{"t":"join","room":"lobby"}"#,
+        #"{"room":"lobby"}"#,
+    ])
+    func `anything else is not taken for that`(json: String) {
+        #expect(Array(json.utf8).withUnsafeBytes { bytes in EphemeralEnvelope(json: bytes) } == nil)
+    }
 }

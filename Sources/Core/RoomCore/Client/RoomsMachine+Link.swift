@@ -188,7 +188,8 @@ extension RoomsMachine {
         }
         guard let place = places[room], seats[place].isWanted, seats[place].store == .ready else { return }
         if let cseq = refusal.cseq { return refuse(cseq, refusal, of: place, at: now, into: &effects) }
-        guard case .asked = seats[place].standing else {
+        // What is malformed or too long is a status or a signal: no join is refused so.
+        guard case .asked = seats[place].standing, refusal.code != .malformed, refusal.code != .size else {
             if refusal.code == .notJoined, seats[place].standing == .live { nonsense(place, at: now, into: &effects) }
             return
         }

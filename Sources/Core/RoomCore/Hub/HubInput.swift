@@ -8,6 +8,8 @@ package enum HubInput: Hashable, Sendable {
     case malformed(ConnectionID, String)
     /// The same of a publication of which it is known which one it is: it is refused alone.
     case unreadable(ConnectionID, PublicationEnvelope, String, bytes: Int)
+    /// The same of what nobody stores (presence, typing, a signal) in a room: it is refused alone, too.
+    case unheard(ConnectionID, EphemeralEnvelope, String, bytes: Int)
     /// A connection has ended.
     case gone(ConnectionID)
     /// A token was looked at, as ``HubEffect/authenticate(_:token:)`` asked.

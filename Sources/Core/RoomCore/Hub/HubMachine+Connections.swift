@@ -39,6 +39,16 @@ extension HubMachine {
         publish(publication, flaw: text, bytes: Int64(max(bytes, 0)), in: envelope.room, from: id, at: now, into: &effects)
     }
 
+    /// Presence, typing or a signal that is none: nothing follows from it, and its client keeps its connection.
+    mutating func receive(
+        unheard name: RoomName, _ text: String, bytes: Int, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]
+    ) {
+        guard takesFrame(bytes: bytes, from: id, at: now, into: &effects) else { return }
+        guard visits[id]?.identity != nil else { return end(id, Refusal(.malformed, text), at: now, into: &effects) }
+        guard member(id, in: name, with: [], into: &effects) != nil else { return }
+        say(Refusal(.malformed, room: name, text), to: id, into: &effects)
+    }
+
     /// Whether a frame is looked at; if not, its connection is closed.
     private mutating func takesFrame(bytes: Int, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) -> Bool {
         let time = Self.nanoseconds(now)

@@ -39,6 +39,8 @@ package struct HubMachine: Machine {
     var isStopping = false
     /// Rooms in which something was pending when it stopped, and still is.
     var unsettled: Set<RoomName> = []
+    /// The last version of presence that was told of any room that was let go: who knows such a room drops what is older.
+    var toldVersion: Int64 = 0
     /// Bytes of the entries that all rooms keep in memory.
     var tailBytes: Int64 = 0
     /// Bytes of what nobody stores, each as often as it is told.
@@ -80,6 +82,8 @@ package struct HubMachine: Machine {
         case .malformed(let id, let text): end(id, Refusal(.malformed, text), at: now, into: &effects)
         case .unreadable(let id, let envelope, let text, let bytes):
             receive(unreadable: envelope, text, bytes: bytes, from: id, at: now, into: &effects)
+        case .unheard(let id, let envelope, let text, let bytes):
+            receive(unheard: envelope.room, text, bytes: bytes, from: id, at: now, into: &effects)
         case .gone(let id): drop(id, at: now, into: &effects)
         case .identified(let id, let identity): identify(id, as: identity, at: now, into: &effects)
         case .unidentified(let id, let refusal): decline(id, refusal, at: now, into: &effects)

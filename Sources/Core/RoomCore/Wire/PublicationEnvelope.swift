@@ -15,22 +15,55 @@ package struct PublicationEnvelope: Hashable, Sendable {
     ///
     /// Nil if nobody can tell what it is, for which room, or under which number. What stands behind a break is not looked at.
     package init?(json bytes: UnsafeRawBufferPointer) {
+        let names = unsafe FrameNames(json: bytes)
+        guard names.kind == .publication, let room = names.room, let cseq = names.cseq else { return nil }
+        self.init(room: room, cseq: cseq)
+    }
+}
+
+/// What names a frame of which nothing is stored: presence, typing, or a signal.
+///
+/// Nobody waits for it, so the hub refuses it alone where the rest of it cannot be read.
+package struct EphemeralEnvelope: Hashable, Sendable {
+    /// Where it goes.
+    package var room: RoomName
+
+    /// The envelope of what goes to a room.
+    package init(room: RoomName) { self.room = room }
+
+    /// Reads the envelope of a frame `pres`, `typ` or `sig` from JSON.
+    ///
+    /// Nil if nobody can tell what it is, or for which room. What stands behind a break is not looked at.
+    package init?(json bytes: UnsafeRawBufferPointer) {
+        let names = unsafe FrameNames(json: bytes)
+        guard names.kind == .ephemeral, let room = names.room else { return nil }
+        self.room = room
+    }
+}
+
+/// What of a frame says what it is, as far as its text makes sense.
+private struct FrameNames {
+    enum Kind { case publication, ephemeral, other }
+    var kind = Kind.other
+    var room: RoomName?
+    var cseq: Int64?
+
+    init(json bytes: UnsafeRawBufferPointer) {
         var reader = unsafe FrameReader(bytes)
-        var (isPublication, room, cseq): (Bool, RoomName?, Int64?) = (false, nil, nil)
         do throws(FrameError) {
             var object = try reader.object()
             while let key = try reader.key(of: &object) {
                 var field = reader
                 try reader.pass()
                 switch key {
-                case "t": isPublication = (try? field.word("t")) == "pub"
+                case "t":
+                    let type = try? field.word("t")
+                    kind = type == "pub" ? .publication : type == "pres" || type == "typ" || type == "sig" ? .ephemeral : .other
                 case "room": room = try? field.room()
                 case "cseq": cseq = try? field.number("cseq", from: 1)
                 default: break
                 }
             }
         } catch {}
-        guard isPublication, let room, let cseq else { return nil }
-        self.init(room: room, cseq: cseq)
     }
 }

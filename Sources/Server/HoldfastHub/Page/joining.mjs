@@ -79,6 +79,8 @@ export class Joining {
             if (room.isJoining) this.again(room, Math.max(pauseOf(refusal), times.crowded / 2 * (1 + Math.random())));
             return this.ended(room);
         }
+        // What is malformed or too long is a status or a signal: it says nothing of the room.
+        if (refusal.code === codes.malformed || refusal.code === codes.size) return;
         if (refusal.retry === "never") {
             const needsDevice = refusal.code === codes.foreignDevice && !renewal.isProving && this.#foreignDevices < most.foreignDevices;
             await this.#refuse(room, refusal);

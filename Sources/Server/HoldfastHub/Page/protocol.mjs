@@ -2,7 +2,7 @@
 
 export const subprotocol = "holdfast.rooms.v1.json";
 /** Codes of errors that the client itself acts upon. */
-export const codes = { expired: 2002, foreignDevice: 2003, notJoined: 3003, crowded: 4003 };
+export const codes = { malformed: 1001, expired: 2002, foreignDevice: 2003, notJoined: 3003, size: 4002, crowded: 4003 };
 /** Codes that a connection is closed with. */
 export const closings = { replaced: 4000, expired: 4001, isFinal: (code) => code >= 4100 && code <= 4199 };
 

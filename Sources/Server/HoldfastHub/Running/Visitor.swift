@@ -51,9 +51,13 @@ final class Visitor: InlineHandler {
             unknown += 1
             if unknown > Self.mostUnknown { hear(.malformed(id, "too many frames of unknown types"), length) }
         } catch {
-            let envelope = bytes.withUnsafeBytes { encoding.envelope(of: $0, isText: kind == .text) }
-            guard let envelope else { return hear(.malformed(id, "\(error)"), length) }
-            hear(.unreadable(id, envelope, "\(error)", bytes: length), length)
+            if let envelope = bytes.withUnsafeBytes({ encoding.envelope(of: $0, isText: kind == .text) }) {
+                return hear(.unreadable(id, envelope, "\(error)", bytes: length), length)
+            }
+            if let envelope = bytes.withUnsafeBytes({ encoding.ephemeralEnvelope(of: $0, isText: kind == .text) }) {
+                return hear(.unheard(id, envelope, "\(error)", bytes: length), length)
+            }
+            hear(.malformed(id, "\(error)"), length)
         }
     }
 
