@@ -99,4 +99,22 @@ import Testing
         let told = stage.heard(bob).segments
         #expect((2...4).contains(told.count) && told.last?.total == 9)
     }
+
+    @Test mutating func `much presence in one room does not silence others for long`() {
+        let other = RoomName("other")!
+        stage = HubStage(Self.policy { $0.deliveries = .init(perSecond: 10_000, burst: 20_000) })
+        let (bob, eve) = (stage.member("bob", of: other), stage.member("eve", of: other))
+        for number in 0..<40 {
+            let id = stage.member("u\(number)", presence: true)
+            stage.hear(id, .presence(.lobby, .init(status: "s", meta: Array(repeating: UInt8(ascii: "1"), count: 1000))))
+        }
+        // A megabyte and more is told, whatever the budget.
+        stage.pass(.seconds(2))
+        _ = stage.heard(eve)
+        stage.hear(bob, .signal(other, Self.short))
+        #expect(signals(eve) == 0)
+        stage.pass(.seconds(4))
+        stage.hear(bob, .signal(other, Self.short))
+        #expect(signals(eve) == 1, "two bursts are the most that is missing")
+    }
 }

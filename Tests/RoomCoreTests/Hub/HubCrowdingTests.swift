@@ -125,4 +125,46 @@ import Testing
             return
         }
     }
+
+    @Test mutating func `a room that is being opened again does not make way`() {
+        stage = HubStage(Self.policy { $0.openRooms = 1 })
+        let (ann, bob) = (stage.member("ann"), stage.client("bob"))
+        stage.log.fates = [.refused]
+        stage.publish(ann, 1...1)
+        stage.give(.gone(ann))
+        stage.holdsLog = true
+        stage.pass(.seconds(2))
+        #expect(areLater(join(bob, "b")) && stage.hub.figures.rooms == 1)
+        stage.answer()
+        stage.hear(bob, .join(.init(room: RoomName("b")!)))
+        stage.answer()
+        #expect(stage.heard(bob).states.count == 1)
+    }
+
+    @Test mutating func `presence of a room that was let go and is joined again is newer than what was told before`() throws {
+        stage = HubStage(Self.policy { $0.openRooms = 1 })
+        let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
+        stage.pass(.seconds(5))
+        stage.hear(ann, .presence(.lobby, .init(status: "away")))
+        stage.pass(.seconds(5))
+        for id in [ann, bob] { stage.give(.gone(id)) }
+        let before = stage.heardBus().compactMap { if case .segment(let segment) = $0 { segment } else { nil } }
+        // The room is crowded out, and so is the one that did it.
+        let eve = stage.client("eve")
+        #expect(join(eve, "b").states.count == 1)
+        stage.hear(eve, .leave(RoomName("b")!))
+        let last = stage.heardBus().compactMap { if case .segment(let segment) = $0, segment.room == .lobby { segment } else { nil } }
+        #expect(last.last?.total == 0)
+        let again = stage.member("ann", device: 70, presence: true)
+        let first = try #require(stage.heardBus().compactMap { if case .segment(let segment) = $0 { segment } else { nil } }.last)
+        let version = try #require(last.last).version
+        #expect(before.allSatisfy { $0.version < version } && first.room == .lobby && first.isFull && first.version > version)
+        // Whoever still hears what was told of it before is not led astray.
+        for old in last { stage.give(.heard(.segment(old))) }
+        _ = stage.heard(again)
+        _ = stage.member("bob", device: 71, presence: true)
+        stage.pass(.seconds(5))
+        let told = try #require(stage.heard(again).segments.last)
+        #expect(told.version == first.version + 1 && told.total == 2 && !told.isFull && told.members.map(\.user.text) == ["bob"])
+    }
 }

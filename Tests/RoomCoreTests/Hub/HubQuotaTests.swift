@@ -110,4 +110,44 @@ import Testing
         let ann = stage.member("ann")
         for cseq in 1...20 as ClosedRange<Int64> { #expect(publish(ann, cseq).acks.count == 1) }
     }
+
+    @Test mutating func `a burnt number passes where nothing else is stored`() {
+        let ann = stage.member("ann")
+        stage.give(.space(0))
+        #expect(wait(publish(ann, 1)) == 10_000)
+        stage.hear(ann, .publish(.lobby, .void(1)))
+        #expect(stage.heard(ann).acks.count == 1)
+    }
+
+    @Test mutating func `what could not be stored is not charged`() {
+        stage = HubStage(Self.policy { $0.userDay = 3 * 1001 })
+        let (ann, bob) = (stage.member("ann"), stage.member("bob"))
+        #expect(publish(bob, 1).acks.count == 1 && publish(ann, 1).acks.count == 1)
+        for _ in 1...5 {
+            stage.log.fates = [.refused]
+            // One that is under way, and one that has gathered behind it.
+            stage.holdsLog = true
+            #expect(publish(ann, 2).isEmpty && publish(ann, 3).isEmpty)
+            stage.answer()
+            stage.holdsLog = false
+            #expect(stage.heard(ann).codes == [.storage])
+            stage.pass(.seconds(20))
+            _ = stage.heard(ann)
+        }
+        #expect(publish(ann, 2).acks.count == 1 && publish(ann, 3).acks.count == 1)
+        #expect(wait(publish(ann, 4)) != nil, "what was stored is")
+        // It is the author's quota, and nobody else's.
+        #expect(publish(bob, 2).acks.count == 1 && publish(bob, 3).acks.count == 1 && wait(publish(bob, 4)) != nil)
+    }
+
+    @Test mutating func `what the server itself could not store is no user's to get back`() {
+        stage = HubStage(Self.policy { $0.userDay = 1001 })
+        let bot = stage.member("bot")
+        #expect(publish(bot, 1).acks.count == 1)
+        stage.log.fates = [.refused]
+        stage.give(.publish(ServerRequest(1), .lobby, .numbered(50), UserName("bot")!, .numbered(1, bytes: 680)))
+        stage.pass(.seconds(2))
+        _ = stage.heard(bot)
+        #expect(wait(publish(bot, 2)) != nil)
+    }
 }

@@ -5,17 +5,24 @@ extension HubMachine {
     struct Attendance: Sendable {
         private var present: [OwnedDevice: PresentMember] = [:]
         /// Counts what was told.
-        private(set) var version: Int64 = 0
+        private(set) var version: Int64
         /// The version that this node itself has heard, as its members have.
-        var heard: Int64 = 0
+        var heard: Int64
         private var changed: Set<OwnedDevice> = []
         private var gone: Set<String> = []
         /// Whether the next telling must hold everything: there are too many changes, or more members than are told.
-        private var mustBeFull = false
+        ///
+        /// What is told first of all holds everything, too.
+        private var mustBeFull = true
         /// Whether something is to be told.
         private(set) var hasNews = false
         /// When it was told last.
         var told: Moment?
+
+        /// The segment of a room that is known from now on.
+        ///
+        /// - Parameter version: The last that this node may have told of the room when it was known before: what is told now is newer.
+        init(after version: Int64) { (self.version, heard) = (version, version) }
 
         var isEmpty: Bool { present.isEmpty }
         var count: Int { present.count }
@@ -57,7 +64,7 @@ extension HubMachine {
         mutating func news(of room: RoomName, node: String, incarnation: UInt64, limit: Int64) -> HubFrame.RoomMembers {
             version += 1
             var news = segment(of: room, node: node, incarnation: incarnation, version: version, limit: limit)
-            if !mustBeFull, version > 1 {
+            if !mustBeFull {
                 news.isFull = false
                 news.members = changed.compactMap { present[$0] }.sorted { $0.connection < $1.connection }
                 news.gone = gone.sorted()

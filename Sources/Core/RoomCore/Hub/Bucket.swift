@@ -27,6 +27,12 @@ extension HubMachine {
             full = max(full, now) + Self.time(for: bytes, ofDay: quota)
         }
 
+        /// What was taken and not used after all.
+        mutating func giveBack(_ bytes: Int64, ofDay quota: Int64) {
+            guard quota < .max else { return }
+            full = max(full - Self.time(for: bytes, ofDay: quota), 0)
+        }
+
         /// In nanoseconds.
         private static let day: Int64 = 86_400_000_000_000
 
@@ -38,6 +44,12 @@ extension HubMachine {
 
         mutating func take(_ cost: Int64, _ rate: HubPolicy.Rate, at now: Int64) {
             full = max(full, now) &+ rate.time(for: cost)
+        }
+
+        /// Takes what nobody was asked for, though not so much that more than so many bursts are missing: others share the bucket.
+        mutating func take(_ cost: Int64, _ rate: HubPolicy.Rate, atMost bursts: Int64, at now: Int64) {
+            let most = bursts * rate.time(for: min(rate.burst, (1 << 32) / bursts))
+            full = max(full, min(max(full, now) &+ rate.time(for: cost), now &+ most))
         }
     }
 

@@ -101,15 +101,18 @@ extension HubMachine {
         }
         rooms[name]?.ephemerals.take(number, policy.ephemerals, at: time)
         users[user]?.meter.deliveries.take(total, policy.userDeliveries, at: time)
-        tookDeliveries(total, in: name, at: now)
+        rooms[name]?.deliveries.take(total, policy.roomDeliveries, at: time)
+        deliveries.take(total, policy.deliveries, atMost: 2, at: time)
         return true
     }
 
-    /// So many bytes that nobody stores were told in a room.
+    /// So many bytes of presence were told in a room, whether there was a budget for them or not.
+    ///
+    /// However many they were: for want of them the room is silent for eight bursts' time at most, and other rooms for two.
     mutating func tookDeliveries(_ bytes: Int64, in name: RoomName, at now: Moment) {
         let time = Self.nanoseconds(now)
-        rooms[name]?.deliveries.take(bytes, policy.roomDeliveries, at: time)
-        deliveries.take(bytes, policy.deliveries, at: time)
+        rooms[name]?.deliveries.take(bytes, policy.roomDeliveries, atMost: 8, at: time)
+        deliveries.take(bytes, policy.deliveries, atMost: 2, at: time)
     }
 
     /// A member who has a state and a right; otherwise the client is told what is wrong.

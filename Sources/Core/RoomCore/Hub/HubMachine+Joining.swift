@@ -67,7 +67,7 @@ extension HubMachine {
         deserted.remove(name)
         guard rooms[name] == nil else { return true }
         guard rooms.count < policy.openRooms || makeRoom(at: now, into: &effects) else { return false }
-        rooms[name] = Room()
+        rooms[name] = Room(presenceAfter: toldVersion)
         effects.append(.log(.open(name)))
         return true
     }

@@ -58,6 +58,7 @@ extension HubMachine {
     mutating func forget(_ name: RoomName) {
         if rooms[name]?.isDown == true { counts.closedRooms -= 1 }
         tailBytes -= rooms[name]?.tail.bytes ?? 0
+        toldVersion = max(toldVersion, rooms[name]?.attendance.version ?? 0)
         rooms[name] = nil
         deserted.remove(name)
         for alarm in [Alarm.release(name), .reopen(name), .presence(name)] { alarms.cancel(alarm) }

@@ -14,7 +14,8 @@ extension HubMachine {
         case .notFetched(let number): notFetched(number, at: now, into: &effects)
         case .found(let number, let entry): found(entry, for: number, at: now, into: &effects)
         case .trimmed(let name, let base): rooms[name]?.raiseBase(to: base)
-        case .time(let time): logTime = max(logTime, min(time, RoomsLimits.number))
+        // A log that is young follows its calendar back.
+        case .time(let time): logTime = min(max(time, 0), RoomsLimits.number)
         // What is on its way is left out until the next time: a quota is no finer than that.
         case .weighed(let name, let bytes): rooms[name]?.bytes = bytes
         }
@@ -181,6 +182,7 @@ extension HubMachine {
         var told: Set<DeviceID> = []
         for pending in dropped {
             if let id = pending.connection { visits[id]?.pending -= 1 }
+            if let user = pending.payer { users[user]?.meter.disk.giveBack(pending.price, ofDay: policy.userDay) }
             // The first of each device: the others follow it.
             guard told.insert(pending.device).inserted, let author = rooms[name]?.authors[pending.device] else { continue }
             rooms[name]?.authors[pending.device]?.giveUp()

@@ -151,7 +151,7 @@ extension HubMachine {
     }
 
     private mutating func tellWhole(_ name: RoomName, into effects: inout [HubEffect]) {
-        guard let attendance = rooms[name]?.attendance, attendance.version > 0, !attendance.hasNews else { return }
+        guard let attendance = rooms[name]?.attendance, attendance.told != nil, !attendance.hasNews else { return }
         let version = attendance.version
         let segment = attendance.segment(of: name, node: node, incarnation: incarnation, version: version, limit: policy.limits.members)
         effects.append(.tell(.segment(segment)))

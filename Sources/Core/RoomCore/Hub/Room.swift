@@ -47,8 +47,11 @@ extension HubMachine {
         var deliveries = Bucket()
         /// About how many bytes of entries are stored, with those that are on their way.
         var bytes: Int64 = 0
-        var attendance = Attendance()
+        var attendance: Attendance
         var neighbours: [String: Neighbour] = [:]
+
+        /// - Parameter version: The last version of presence that may have been told of it before.
+        init(presenceAfter version: Int64) { attendance = Attendance(after: version) }
 
         var head: Int64 { sequencer.head }
         var epoch: UInt64 { sequencer.epoch }

@@ -11,6 +11,17 @@ extension HubMachine {
             /// Who published it; nil: the server itself.
             var connection: ConnectionID?
             var size: Int64
+            /// What was charged for it; 0: nothing was.
+            var price: Int64
+
+            /// Whose quota was charged.
+            var payer: UserName? {
+                guard price > 0 else { return nil }
+                return switch record {
+                case .entry(let entry): entry.user
+                case .void(_, let user, _, _, _): user
+                }
+            }
         }
         /// The log's incarnation; 0 before it is known.
         private(set) var epoch: UInt64 = 0
@@ -34,6 +45,8 @@ extension HubMachine {
             _ publication: Publication, of device: DeviceID, by user: UserName, isAdmin: Bool, at: Int64, from: ConnectionID?
         ) {
             var pending: Pending
+            // The server's own publications have no quota.
+            let price = from == nil ? 0 : publication.storedSize
             if let content = publication.content {
                 last += 1
                 let entry = Entry(
@@ -41,11 +54,11 @@ extension HubMachine {
                     type: content.type, about: content.about, payload: content.payload, isAdmin: isAdmin)
                 pending = Pending(
                     record: .entry(entry), device: device, ack: HubFrame.Ack(cseq: publication.cseq, seq: last, at: at, id: publication.id),
-                    connection: from, size: entry.size)
+                    connection: from, size: entry.size, price: price)
             } else {
                 pending = Pending(
                     record: .void(device, user, cseq: publication.cseq, id: publication.id, at: at), device: device,
-                    ack: HubFrame.Ack(cseq: publication.cseq, seq: 0, at: at, id: publication.id), connection: from, size: 64)
+                    ack: HubFrame.Ack(cseq: publication.cseq, seq: 0, at: at, id: publication.id), connection: from, size: 64, price: price)
             }
             bytes += pending.size
             gathered.append(pending)
