@@ -127,12 +127,12 @@ struct LogRetentionTests {
             _ = await log.tendAll(now: LogSample.now)
             await log.close()
             // However often it is started.
-            for _ in 1...3 {
+            for number in 0..<3 as Range<Int64> {
                 let again = try await bench.open(retention)
                 let start = LogSample.now + ahead * day
                 for second: Int64 in 0...120 { _ = await again.tend(now: start + second * 1000, ran: second * 1000) }
                 #expect(await again.figures.forgotten == 0)
-                #expect(await again.figures.doubt == (ahead > 30 ? .ahead(ahead * day) : nil))
+                #expect(await again.figures.doubt == (ahead > 30 ? .ahead(ahead * day - 120_000 * number) : nil))
                 #expect(await again.stored().count == 3)
                 await again.close()
             }
@@ -160,7 +160,8 @@ struct LogRetentionTests {
     @Test func `a clock that is behind is told, and the log's time stands still until it is right`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...1)])
-        _ = await log.tend(now: LogSample.now, ran: 0)
+        _ = await log.tend(now: LogSample.now - day, ran: 0)
+        _ = await log.tend(now: LogSample.now, ran: day)
         await log.close()
         let again = try await bench.open()
         #expect(again.opening.time == LogSample.now)
@@ -168,6 +169,56 @@ struct LogRetentionTests {
         #expect(care.doubt == .behind(5 * day) && care.time == LogSample.now)
         let right = await again.tend(now: LogSample.now + 2000, ran: 1000)
         #expect(right.doubt == nil && right.time == LogSample.now + 1000)
+    }
+
+    @Test func `a new log whose first clock was far ahead follows it down, and nothing stays of that`() async throws {
+        for holdsSomething in [false, true] {
+            let bench = LogBench()
+            let log = try await bench.open()
+            // It is stored with the time that the clock says.
+            let entry = LogRecord.entry(LogSample.entry(1, at: LogSample.now + 400 * day))
+            if holdsSomething { _ = await log.carryOut([.open(room), .append(room, batch: 1, [entry])]) }
+            #expect(await log.tend(now: LogSample.now + 400 * day, ran: 0).time == LogSample.now + 400 * day)
+            await log.close()
+            let again = try await bench.open()
+            let care = await again.tend(now: LogSample.now, ran: 0)
+            #expect(care.doubt == nil && care.time == LogSample.now)
+            // Forward it goes at once only where nothing is stored.
+            let later = await again.tend(now: LogSample.now + 20 * day, ran: 1000)
+            #expect(later.time == LogSample.now + (holdsSomething ? 1000 : 20 * day))
+            await again.close()
+        }
+    }
+
+    @Test func `a log that has forgotten something never goes back`() async throws {
+        let log = try await bench.open()
+        _ = await log.carryOut([.open(room), .append(room, batch: 1, [.entry(LogSample.entry(1, at: LogSample.now - 100 * day))])])
+        #expect(await log.tend(now: LogSample.now, ran: 0).time == LogSample.now)
+        #expect(await log.figures.forgotten == 1)
+        #expect(await log.tend(now: LogSample.now - 50 * day, ran: 1000).time == LogSample.now)
+        try await bench.kill(log)
+        let again = try await bench.open()
+        #expect(await again.tend(now: LogSample.now - 50 * day, ran: 0).time == LogSample.now)
+        await again.close()
+    }
+
+    @Test func `a week of doubt and two days of standing by are counted over starts`() async throws {
+        let log = try await bench.open()
+        _ = await log.carryOut([.open(room), LogSample.append(1...1)])
+        _ = await log.tend(now: LogSample.now - 2 * day, ran: 0)
+        _ = await log.tend(now: LogSample.now, ran: 2 * day)
+        await log.close()
+        let later = LogSample.now + 400 * day
+        var care = LogCare()
+        for number in 0..<9 as Range<Int64> {
+            let again = try await bench.open()
+            _ = await again.tend(now: later + number * day, ran: 0)
+            care = await again.tend(now: later + (number + 1) * day, ran: day)
+            #expect((care.doubt == nil) == (number >= 6))
+            await again.close()
+        }
+        // By a day when it is believed, by an hour and a day with each start, and then by 60 days at once.
+        #expect(care.time == LogSample.now + 63 * day + 2 * 3_600_000)
     }
 
     @Test func `the log's time is on disk after ten minutes, and when the log is closed`() async throws {

@@ -16,12 +16,12 @@ struct LogClockTests {
     }
 
     @Test func `a start moves it by an hour at most`() {
-        var clock = LogClock(time: start, expected: start)
+        var clock = LogClock(.init(time: start, expected: start))
         clock.read(calendar: start + 20 * day, ran: 0)
         #expect(clock.time == start + hour && clock.doubt == nil)
         // As if it were restarted again and again.
         for number: Int64 in 2...5 {
-            clock = LogClock(time: clock.time, expected: clock.expected)
+            clock = LogClock(clock.record)
             clock.read(calendar: start + 20 * day, ran: 0)
             #expect(clock.time == start + number * hour)
         }
@@ -30,7 +30,7 @@ struct LogClockTests {
     }
 
     @Test func `a calendar that jumps ahead while the hub runs does not move it`() {
-        var clock = LogClock(time: start, expected: start)
+        var clock = LogClock(.init(time: start, expected: start))
         clock.read(calendar: start, ran: 0)
         clock.read(calendar: start + 29 * day, ran: 1000)
         #expect(clock.time == start + 1000 && clock.doubt == nil)
@@ -44,7 +44,7 @@ struct LogClockTests {
     }
 
     @Test func `it never goes back, and stands still while the calendar is far behind`() {
-        var clock = LogClock(time: start, expected: start)
+        var clock = LogClock(.init(time: start, expected: start))
         clock.read(calendar: start - hour, ran: 0)
         #expect(clock.doubt == nil && clock.time == start)
         clock.read(calendar: start - 3 * hour, ran: 1000)
@@ -54,10 +54,10 @@ struct LogClockTests {
     }
 
     @Test func `a doubt outlives restarts, and ends after a week of running`() {
-        var clock = LogClock(time: start, expected: start)
+        var clock = LogClock(.init(time: start, expected: start))
         let later = start + 400 * day
         for _ in 1...20 {
-            clock = LogClock(time: clock.time, expected: clock.expected)
+            clock = LogClock(clock.record)
             clock.read(calendar: later, ran: 0)
             #expect(clock.doubt == .ahead(400 * day) && clock.time == start)
         }
@@ -70,13 +70,140 @@ struct LogClockTests {
     }
 
     @Test func `readings that make no sense do no harm`() {
-        var clock = LogClock(time: start, expected: start)
+        var clock = LogClock(.init(time: start, expected: start))
         for calendar in [Int64.min, .max, 0, -1] as [Int64] {
             for ran in [Int64.min / 2, 0, -5, Int64.max / 2] as [Int64] {
                 clock.read(calendar: calendar, ran: ran)
                 #expect(clock.time >= start)
             }
         }
-        #expect(LogClock(time: .min, expected: .max).time == 0)
+        #expect(LogClock(.init(time: .min, expected: .max)).time == 0)
+    }
+
+    // MARK: A young log
+
+    @Test func `a new log whose first clock was far ahead follows it down again`() {
+        var clock = LogClock()
+        clock.read(calendar: start + 400 * day, ran: 0)
+        clock.read(calendar: start + 400 * day + 300_000, ran: 300_000)
+        #expect(clock.time == start + 400 * day + 300_000 && clock.isYoung)
+        // It is set right, after a few minutes or with the next start.
+        clock = LogClock(clock.record)
+        clock.read(calendar: start, ran: 0)
+        #expect(clock.time == start && clock.expected == start && clock.doubt == nil)
+        clock.read(calendar: start + 1000, ran: 1000)
+        #expect(clock.time == start + 1000)
+    }
+
+    @Test func `a log that holds nothing begins again with each reading, also forward`() {
+        var clock = LogClock()
+        clock.read(calendar: 5000, ran: 0, holdsNothing: true)
+        clock.read(calendar: start, ran: 1000, holdsNothing: true)
+        #expect(clock.time == start && clock.doubt == nil)
+        clock.read(calendar: start + 100 * day, ran: 2000)
+        #expect(clock.time == start && clock.doubt == .ahead(100 * day - 1000), "it holds something now")
+        // Nor does a log that is no longer young begin again because all devices were forgotten.
+        clock = LogClock(.init(time: start, expected: start))
+        clock.read(calendar: start - 5 * day, ran: 0, holdsNothing: true)
+        #expect(clock.time == start && clock.doubt == .behind(5 * day))
+    }
+
+    @Test func `a log is young until its time has gone on by a day, or something was forgotten`() {
+        var clock = LogClock()
+        clock.read(calendar: start, ran: 0)
+        clock.read(calendar: start + day - 1, ran: day - 1)
+        #expect(clock.isYoung)
+        var other = clock
+        other.hasForgotten()
+        #expect(!other.isYoung)
+        clock.read(calendar: start + day, ran: day)
+        #expect(!clock.isYoung && clock.record.risen == LogClock.youth)
+        for var clock in [clock, other, LogClock(clock.record)] {
+            clock.read(calendar: start - 3 * day, ran: 2 * day)
+            #expect(clock.time >= start + day - 1 && clock.doubt != nil)
+        }
+    }
+
+    // MARK: Catching up
+
+    @Test(arguments: [1, 3, 12] as [Int64])
+    func `the time of a hub that is mostly off does not fall behind without end`(hours: Int64) {
+        var (clock, calendar) = (LogClock(.init(time: start, expected: start)), start)
+        var (worst, later): (Int64, Int64) = (0, 0)
+        for number in 0..<400 as Range<Int64> {
+            clock = LogClock(clock.record)
+            for ran in stride(from: 0, through: hours * hour, by: 600_000) { clock.read(calendar: calendar + ran, ran: ran) }
+            #expect(clock.doubt == nil && clock.time <= calendar + hours * hour)
+            calendar += day
+            if number < 200 { worst = max(worst, calendar - clock.time) } else { later = max(later, calendar - clock.time) }
+        }
+        #expect(later <= worst + day && later < 110 * day)
+    }
+
+    @Test func `it catches up with what the calendar has stood by for two days of running, by 60 days at once`() {
+        var clock = LogClock(.init(time: start, expected: start))
+        clock.read(calendar: start + 29 * day, ran: 0)
+        clock.read(calendar: start + 58 * day, ran: 1000)
+        clock.read(calendar: start + 87 * day, ran: 2000)
+        #expect(clock.time == start + hour + 2000 && clock.record.candidate == start + 29 * day)
+        clock.read(calendar: start + 89 * day - 2001, ran: 2 * day - 1)
+        #expect(clock.time == start + hour + 2 * day - 1)
+        // It stands by it over a restart, too.
+        clock = LogClock(clock.record)
+        clock.read(calendar: start + 89 * day, ran: 0)
+        clock.read(calendar: start + 89 * day + 1, ran: 1)
+        #expect(clock.time == start + 29 * day && clock.record.candidate == start + 89 * day + 1)
+        clock.read(calendar: start + 91 * day + 1, ran: 2 * day + 1)
+        #expect(clock.time == start + 89 * day + 1)
+    }
+
+    @Test func `what the calendar takes back, or what is in doubt, is not caught up with`() {
+        var clock = LogClock(.init(time: start, expected: start))
+        clock.read(calendar: start + 20 * day, ran: 0)
+        clock.read(calendar: start + 20 * day + hour / 2, ran: hour / 2)
+        // By half an hour only, and that is enough.
+        clock.read(calendar: start + 20 * day - 1, ran: hour / 2 + 1)
+        clock.read(calendar: start + 22 * day - 2, ran: hour / 2 + 2 * day)
+        #expect(clock.doubt == nil && clock.time == start + hour + hour / 2 + 2 * day)
+        clock = LogClock(.init(time: start, expected: start))
+        clock.read(calendar: start + 20 * day, ran: 0)
+        clock.read(calendar: start + 200 * day, ran: day)
+        clock.read(calendar: start + 22 * day, ran: 2 * day)
+        #expect(clock.doubt == nil && clock.time == start + hour + day && clock.record.stood == 0)
+    }
+
+    @Test func `no leap is longer than 60 days`() {
+        var record = LogClock.Record(time: start, expected: start + 200 * day)
+        (record.candidate, record.stood) = (start + 200 * day, 2 * day - 1)
+        var clock = LogClock(record)
+        clock.read(calendar: start + 200 * day, ran: 0)
+        clock.read(calendar: start + 200 * day, ran: 1)
+        #expect(clock.time == start + hour + 1 + 60 * day)
+    }
+
+    @Test func `a doubt ends after a week of running, however often the hub is started`() {
+        var clock = LogClock(.init(time: start, expected: start))
+        let later = start + 400 * day
+        for number in 0..<7 as Range<Int64> {
+            clock = LogClock(clock.record)
+            clock.read(calendar: later + number * day, ran: 0)
+            #expect(clock.doubt == .ahead(400 * day))
+            clock.read(calendar: later + (number + 1) * day, ran: day)
+        }
+        #expect(clock.doubt == nil && clock.time == start + day && clock.record.doubted == 0)
+    }
+
+    @Test func `what is to be stored is told from what is`() {
+        let record = LogClock.Record(time: start, expected: start)
+        var other = record
+        #expect(!record.isFar(from: other, by: 1))
+        other.expected += day
+        #expect(!record.isFar(from: other, by: 1))
+        for change in [\.time, \.doubted, \.stood] as [WritableKeyPath<LogClock.Record, Int64>] {
+            other = record
+            other[keyPath: change] += 600_000
+            #expect(record.isFar(from: other, by: 600_000) && other.isFar(from: record, by: 600_000))
+            #expect(!record.isFar(from: other, by: 600_001))
+        }
     }
 }

@@ -22,6 +22,9 @@ struct SimLog {
     var clock = LogClock()
     private(set) var faults: [String] = []
 
+    /// Whether nobody has published anything yet.
+    var holdsNothing: Bool { rooms.values.allSatisfy(\.marks.isEmpty) }
+
     mutating func takeFaults() -> [String] {
         defer { faults = [] }
         return faults

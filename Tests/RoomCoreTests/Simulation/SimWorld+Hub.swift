@@ -12,7 +12,7 @@ extension SimWorld {
         lastTrouble = now
         (hub.jobs, hub.logIsFree, hub.links) = ([], now, [:])
         hub.machine = HubMachine(policy: plan.hub, node: "hub", incarnation: UInt64(hub.life), seed: random.next())
-        hub.log.clock = LogClock(time: hub.log.clock.time, expected: hub.log.clock.expected)
+        hub.log.clock = LogClock(hub.log.clock.record)
         readCalendar()
         agenda.plan(.hub(life: hub.life, .calendar), at: now + 5000)
     }
@@ -20,7 +20,7 @@ extension SimWorld {
     /// The hub looks at its calendar, and its log, too.
     func readCalendar() {
         guard hub.machine != nil else { return }
-        hub.log.clock.read(calendar: hubCalendar, ran: absence + now)
+        hub.log.clock.read(calendar: hubCalendar, ran: absence + now, holdsNothing: hub.log.holdsNothing)
         if hub.log.clock.doubt != nil { count(.doubts) }
         feedHub(.log(.time(hub.log.clock.time)))
         feedHub(.calendar(hubCalendar))

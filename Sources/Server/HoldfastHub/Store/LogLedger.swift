@@ -95,19 +95,30 @@ final class LogLedger {
 
     /// The log's clock, as it was written last; one that was never written goes on from the last publication.
     func clock() throws(SQLiteFailure) -> LogClock {
-        if let time = try connection.number("SELECT value FROM meta WHERE name = 'time'") {
-            return LogClock(time: time, expected: try connection.number("SELECT value FROM meta WHERE name = 'expected'") ?? time)
+        func number(_ name: String) throws(SQLiteFailure) -> Int64? {
+            try connection.number("SELECT value FROM meta WHERE name = '\(name)'")
         }
+        if let time = try number("time") {
+            var record = LogClock.Record(time: time, expected: try number("expected") ?? time, risen: try number("risen") ?? LogClock.youth)
+            (record.doubted, record.candidate) = (try number("doubted") ?? 0, try number("candidate") ?? 0)
+            record.stood = try number("stood") ?? 0
+            return LogClock(record)
+        }
+        guard try !holdsNothing() else { return LogClock() }
         // The calendar may have been wrong when that was stored: no log begins in the future.
         let last = min(try connection.number("SELECT max(at) FROM devices") ?? 0, HubCalendar.now)
-        return LogClock(time: last, expected: last)
+        return LogClock(.init(time: last, expected: last))
     }
 
+    /// Whether nobody has published anything that is known yet.
+    func holdsNothing() throws(SQLiteFailure) -> Bool { try connection.number("SELECT 1 FROM devices LIMIT 1") == nil }
+
     /// Writes what the log's clock says.
-    func write(_ clock: LogClock) throws(SQLiteFailure) {
+    func write(_ clock: LogClock.Record) throws(SQLiteFailure) {
         try connection.run(
             """
-            INSERT INTO meta (name, value) VALUES ('time', \(clock.time)), ('expected', \(clock.expected))
+            INSERT INTO meta (name, value) VALUES ('time', \(clock.time)), ('expected', \(clock.expected)), ('risen', \(clock.risen)),
+                ('doubted', \(clock.doubted)), ('candidate', \(clock.candidate)), ('stood', \(clock.stood))
                 ON CONFLICT DO UPDATE SET value = excluded.value
             """)
     }

@@ -26,8 +26,8 @@ struct RetentionSweep {
     static let names: Int64 = 86_400_000
     /// How long to wait between two looks at all, in milliseconds.
     static let pause: Int64 = 60_000
-    /// How far the log's clock may be ahead of what of it is on disk, in milliseconds: ten minutes.
-    static let clock: Int64 = 600_000
+    /// How far the log's clock may be from what of it is on disk, in milliseconds: ten minutes.
+    static let clock: UInt64 = 600_000
 
     var isUnderWay: Bool { room != nil || device != nil }
 
@@ -46,14 +46,14 @@ extension LogWriter {
     func tend(now: Int64, ran: Int64) -> LogCare {
         gauge.begin()
         defer { rest() }
-        logClock.read(calendar: now, ran: ran)
+        logClock.read(calendar: now, ran: ran, holdsNothing: logClock.isYoung && holdsNothing)
         let before = retaining
         var care = LogCare()
         do throws(SQLiteFailure) {
             let ledger = try present()
             var batch = Batch(start: clock.now)
             if waitingReadCount > 0 || !health.isHealthy { try begin(&batch, ledger) }
-            if logClock.time - storedTime >= RetentionSweep.clock { try begin(&batch, ledger) }
+            if logClock.record.isFar(from: storedClock, by: RetentionSweep.clock) { try begin(&batch, ledger) }
             if !health.isHealthy { try ledger.connection.run("PRAGMA user_version = \(LogPlace.version)") }
             retaining.begin(ran: ran)
             // By a calendar that is not believed nothing is too old.
@@ -66,9 +66,9 @@ extension LogWriter {
                 try ledger.connection.run("PRAGMA incremental_vacuum(\(RetentionSweep.pages))")
             }
             if trimmed > 0 { hook?(.hubTrims) }
-            if batch.isOpen { try ledger.write(logClock) }
+            if batch.isOpen { try ledger.write(logClock.record) }
             try commit(batch, ledger)
-            if batch.isOpen { storedTime = logClock.time }
+            if batch.isOpen { storedClock = logClock.record }
             if trimmed > 0 { hook?(.hubTrimmed) }
             figures.trimmed += trimmed
             figures.forgotten += forgotten
@@ -81,6 +81,9 @@ extension LogWriter {
             return LogCare()
         }
     }
+
+    /// Whether nothing is stored, as far as that can be told.
+    private var holdsNothing: Bool { (try? present().holdsNothing()) ?? false }
 
     /// Looks at some rooms, whether they have what is too much or too old.
     private func lookAtRooms(now: Int64, _ ledger: LogLedger) throws(SQLiteFailure) {
@@ -158,6 +161,7 @@ extension LogWriter {
         let silent = found.filter { $0.at < ($0.isName ? now - RetentionSweep.names : bound) }.map(\.number)
         guard !silent.isEmpty else { return 0 }
         try begin(&batch, ledger)
+        logClock.hasForgotten()
         for number in silent { try ledger.forget(device: number) }
         // Marks that are ahead of their rows were written with the transactions before.
         for name in rooms.keys { rooms[name]?.devices.removeAll() }

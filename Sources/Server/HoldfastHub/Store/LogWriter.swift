@@ -33,7 +33,7 @@ actor LogWriter {
     var retaining = RetentionSweep()
     /// By which time it forgets, and what of that is on disk.
     var logClock = LogClock()
-    var storedTime: Int64 = 0
+    var storedClock = LogClock().record
     /// The pages that were written when the journal was brought into the file.
     private var journalled = 0
     let clock = ContinuousClock()
@@ -48,7 +48,7 @@ actor LogWriter {
         do throws(SQLiteFailure) {
             let ledger = try LogLedger(opened.connection)
             logClock = try ledger.clock()
-            storedTime = logClock.time
+            storedClock = logClock.record
             names = PublicationNames(key: try LogSchema.namesKey(opened.connection))
             self.ledger = ledger
         } catch { throw error.roomLogError(path: place.file) }
@@ -219,11 +219,11 @@ actor LogWriter {
 
     func close() {
         guard !isClosed else { return }
-        if waitingReadCount > 0 || logClock.time != storedTime, let ledger = try? present() {
+        if waitingReadCount > 0 || logClock.record != storedClock, let ledger = try? present() {
             var batch = Batch(start: clock.now)
             do throws(SQLiteFailure) {
                 try begin(&batch, ledger)
-                try ledger.write(logClock)
+                try ledger.write(logClock.record)
                 try commit(batch, ledger)
             } catch { fail(error) }
         }
