@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the Swift of every .proto file anew, with Debian's protoc and the plugin of the swift-protobuf that Package.resolved names.
+# Makes the Swift of every .proto file anew, with Debian's protoc and the plugin of the swift-protobuf that pins.json names.
 # Needed only after a change of a .proto file or of swift-protobuf: what it makes is part of the sources.
 #
 #   scripts/protobuf.sh     PROTOC_GEN_SWIFT names a plugin that is built already
@@ -10,7 +10,7 @@ need_apt protobuf-compiler
 
 plugin=${PROTOC_GEN_SWIFT:-$ROOT/.cache/protobuf/debug/protoc-gen-swift}
 if [ -z "${PROTOC_GEN_SWIFT:-}" ]; then
-    swift package resolve
+    scripts/pins.py resolve
     swift build --package-path .build/checkouts/swift-protobuf --scratch-path .cache/protobuf --product protoc-gen-swift
 fi
 # The names of the sources only, so that a build within .build or .cache is not read.
