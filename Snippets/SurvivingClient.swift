@@ -5,7 +5,7 @@ let socket = WebSocket("ws://127.0.0.1:9001/")
 for await event in socket.events {
     switch event {
     case .opened:
-        try await socket.send(.text("hello"))
+        try await socket.send("hello")
     case .message(let message):
         print("received \(message)")
     case .reconnecting(let attempt, let delay, let cause):

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import HoldfastTool
@@ -34,6 +35,15 @@ import Testing
         let task = Task { try await run("sleep 600 & echo started; wait") }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `a command does not get our secrets`() async throws {
+        let secrets = ["HOLDFAST_BEARER", "HOLDFAST_PASSPHRASE", "HOLDFAST_PASSWORD", "HOLDFAST_TOKEN", "HOLDFAST_WAMP_SECRET"]
+        let environment = Dictionary(uniqueKeysWithValues: (secrets + ["PATH"]).map { ($0, "x") })
+        #expect(ShellRun.withoutSecrets(environment) == ["PATH": "x"])
+        setenv("HOLDFAST_PASSPHRASE", "sesame", 1)
+        defer { unsetenv("HOLDFAST_PASSPHRASE") }
+        #expect(try await run("echo ${HOLDFAST_PASSPHRASE-none}").output == "none\n")
     }
 
     @Test func `a signal is told as a shell does`() async throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// What salts follow from, and the challenges of those who are not on a list of users: kept in a file beside the list.

@@ -46,6 +46,7 @@ struct ShellRun: Sendable {
         let (standardInput, standardOutput, standardError) = (Pipe(), Pipe(), Pipe())
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", command]
+        process.environment = Self.withoutSecrets(ProcessInfo.processInfo.environment)
         (process.standardInput, process.standardOutput, process.standardError) = (standardInput, standardOutput, standardError)
         let (ends, continuation) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
@@ -79,6 +80,15 @@ struct ShellRun: Sendable {
         }
         try Task.checkCancellation()
         return End(status: status, complaint: await complaint)
+    }
+
+    /// An environment without our own secrets: a command that shows its environment would show them to whoever calls.
+    static func withoutSecrets(_ environment: [String: String]) -> [String: String] {
+        let secrets: Set = [
+            ConnectionOptions.bearerVariable, HandshakeOptions.passphraseVariable, LoginOptions.passwordVariable,
+            RoomOptions.tokenVariable, WAMPLoginOptions.secretVariable,
+        ]
+        return environment.filter { !secrets.contains($0.key) }
     }
 
     /// Runs the body with no signal blocked.
