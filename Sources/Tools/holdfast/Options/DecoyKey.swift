@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 /// What salts follow from, and the challenges of those who are not on a list of users: kept in a file beside the list.
@@ -16,14 +15,17 @@ struct DecoyKey {
     /// The key beside a list of users; it is drawn when it is not there, and only its owner may read it.
     static func kept(beside users: String) throws(Problem) -> DecoyKey {
         let path = users + ".key"
-        var status = stat()
         // A pipe has no place beside it.
-        guard stat(users, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw Problem(users, "it is no file") }
+        guard isFile(URL(filePath: users).resolvingSymlinksInPath().path) else { throw Problem(users, "it is no file") }
         if let key = try read(path) { return key }
         if let key = try made(at: path) { return key }
         // Another process was first.
         if let key = try read(path) { return key }
         throw Problem(path, "it comes and goes")
+    }
+
+    private static func isFile(_ path: String) -> Bool {
+        (try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType) == .typeRegular
     }
 
     /// What is in the file; nil if there is none.
@@ -34,10 +36,9 @@ struct DecoyKey {
             throw Problem(path, String(cString: strerror(errno)))
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw Problem(path, "it is no file") }
+        guard isFile(path) else { throw Problem(path, "it is no file") }
         // Who reads it can tell names on the list from others.
-        if status.st_mode & 0o077 != 0, fchmod(descriptor, 0o600) != 0 { throw Problem(path, "others can read it") }
+        if fchmod(descriptor, 0o600) != 0 { throw Problem(path, "it cannot be closed to others") }
         let text = (try? file.read(upToCount: 1024)).flatMap { $0 }.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let digits = text.utf8.filter { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
         let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {

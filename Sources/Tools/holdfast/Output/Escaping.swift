@@ -1,4 +1,4 @@
-import CodecCore
+import RoomCore
 
 extension StringProtocol {
     /// This text with every character that could drive a terminal written out as `\u{1B}`, so that a peer's text is only text.
