@@ -68,7 +68,10 @@ async def attack(holdfast, report):
         report(answer == 200, "it has some left for others", answer)
         for peer in crowd:
             peer.close()
-        answer = await status(port, "/")
+        # The server has to hear of their end first.
+        answer, ends = None, time.monotonic() + 5
+        while answer != 404 and time.monotonic() < ends:
+            answer = await status(port, "/")
         report(answer == 404, "and goes on when they are free again", answer)
     finally:
         for peer in crowd:
