@@ -66,7 +66,7 @@ struct RoomSeat: Hashable, Sendable {
     var rights: RoomRights = []
     /// The greatest number of ours that the hub is known to have.
     var high: Int64 = 0
-    /// What the hub missed last, and how long to wait if it misses that or something earlier next. None again after an ack.
+    /// What the hub missed last, and how long to wait if it misses that or something earlier next; none again after an ack.
     var missed: Missed?
     /// Nothing is published before.
     var holdUntil: Moment?
