@@ -1,3 +1,5 @@
+import CodecCore
+
 /// Secrets that nobody has, for names that nobody has: each follows from the name, so that it is the same whenever the name is tried.
 ///
 /// What a challenge shows of them, a salt or how often it is hashed, is of the kind that real ones have. They follow from a key as well:
@@ -56,11 +58,15 @@ package struct Decoys: Sendable {
     private func salt(of name: String, like other: String, letters: Set<UInt8>) -> String {
         let padding = other.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
         let marks = letters.intersection(Self.marks.flatMap(\.self))
-        // Those of Base64, in one of its two forms: its last digit stands for fewer bits than the others.
-        if let digits = Self.base64Digits(marks: marks), letters.isSubset(of: digits + [UInt8(ascii: "=")]), padding > 0 || !marks.isEmpty {
+        let form = Self.marks.first { marks.isSubset(of: $0) }
+        let digits = Self.alphabets[5] + marks + [UInt8(ascii: "=")]
+        if let form, letters.isSubset(of: digits), padding > 0 || !marks.isEmpty {
+            // The last digit of Base64 stands for fewer bits than the others, so it is not drawn like them.
             let length = other.utf8.count - padding
-            let encoded = Self.base64(bytes("salt", name, length * 6 / 8), digits)
-            return String(decoding: encoded.prefix(length) + [UInt8](repeating: UInt8(ascii: "="), count: padding), as: UTF8.self)
+            var encoded: [UInt8] = []
+            Base64.append(bytes("salt", name, length * 6 / 8), to: &encoded)
+            let own = encoded.prefix(length).map { $0 == UInt8(ascii: "+") ? form[0] : $0 == UInt8(ascii: "/") ? form[1] : $0 }
+            return String(decoding: own + [UInt8](repeating: UInt8(ascii: "="), count: padding), as: UTF8.self)
         }
         let narrowest = Self.alphabets.first { alphabet in letters.allSatisfy { $0 == UInt8(ascii: "=") || alphabet.contains($0) } }
         let alphabet = narrowest ?? Self.alphabets[Self.alphabets.count - 1]
@@ -72,28 +78,8 @@ package struct Decoys: Sendable {
         return String(decoding: characters, as: UTF8.self)
     }
 
-    /// What tells Base64 from letters and digits: in its usual form, and in that for URLs.
+    /// What tells Base64 from letters and digits: in its usual form, and in that for URLs (RFC 4648 §4, §5).
     private static let marks = [Array("+/".utf8), Array("-_".utf8)]
-
-    /// The digits of Base64 with these marks; nil if they are of both forms.
-    private static func base64Digits(marks: Set<UInt8>) -> [UInt8]? {
-        let form = Self.marks.first { marks.isSubset(of: $0) }
-        return form.map { Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8) + $0 }
-    }
-
-    /// In Base64, without padding.
-    private static func base64(_ bytes: [UInt8], _ digits: [UInt8]) -> [UInt8] {
-        var (encoded, bits, count) = ([UInt8](), 0, 0)
-        for byte in bytes {
-            (bits, count) = ((bits << 8 | Int(byte)) & 0xFFFF, count + 8)
-            while count >= 6 {
-                count -= 6
-                encoded.append(digits[bits >> count & 63])
-            }
-        }
-        if count > 0 { encoded.append(digits[bits << (6 - count) & 63]) }
-        return encoded
-    }
 
     /// From the narrowest to the widest.
     private static let alphabets: [[UInt8]] = {
