@@ -62,6 +62,31 @@ extension HubTests {
             }
         }
 
+        @Test func `a client that is not known says something long only while few others of its address do`() async throws {
+            let joins = (1...1000).map { ClientFrame.Join(room: RoomName(String(repeating: "long ", count: 16) + "\($0)") ?? .abc) }
+            for places in [0, 1] {
+                try await Hub.stage(HubDirectory()) { $0.lanes.longGreetings = places }.withRunning { hub in
+                    let ann = try await HubGuest(hub.url)
+                    if places == 0 {
+                        let hello = ClientFrame.Hello(versions: [1], device: ann.device, token: "dev:ann", joins: joins)
+                        try? await ann.say(.hello(hello))
+                        #expect(try await ann.closeCode() == 1009)
+                    } else {
+                        try await ann.hello(joins: joins)
+                    }
+                    // Whoever is known has the usual limit.
+                    let bob = try await HubGuest(hub.url)
+                    try await bob.hello(token: "dev:bob")
+                    try await bob.join()
+                    try await bob.publish(1, String(repeating: "x", count: 65_530))
+                    _ = try await bob.ack()
+                    let long = ClientFrame.auth(token: String(repeating: "x", count: 70_000))
+                    try await bob.say(long)
+                    try #expect(await bob.refusal().code == .token, "it is read, and found to be wrong")
+                }
+            }
+        }
+
         @Test func `an address has so many connections`() async throws {
             try await Hub.stage(directory) { $0.perAddress.connections = 1 }.withRunning { hub in
                 let ann = try await HubGuest(hub.url)

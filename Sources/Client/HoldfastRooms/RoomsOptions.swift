@@ -24,5 +24,7 @@ public struct RoomsOptions: Sendable {
         options.connection.subprotocols = encodings.map(\.subprotocol)
         // docs/rooms-protocol.md, Errors: 4001 to 4099 invite to come back; 4000 is another connection of the same device.
         for code in UInt16(4001)...4099 { options.reconnect.losses[.closed(CloseCode(rawValue: code))] = .retry }
+        // A hub takes no long hello while many others of this address have not said who they are.
+        options.reconnect.losses[.closed(.messageTooBig)] = .retry
     }
 }

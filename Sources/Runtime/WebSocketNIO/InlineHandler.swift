@@ -77,6 +77,14 @@ public final class InlineSocket {
     /// Pings wait meanwhile, too. Closing reads on.
     public func pauseReceiving() { handler?.takeUnretainedValue().isHeld = true }
 
+    /// Takes no longer messages from here on, up to the limit of the settings, which nil stands for.
+    ///
+    /// A message that has begun counts as well when more of it comes.
+    package func limitMessages(to length: Int?) {
+        guard let handler = handler?.takeUnretainedValue() else { return }
+        handler.reader.limitMessages(to: min(length ?? .max, handler.settings.limits.message))
+    }
+
     /// Takes messages again.
     public func resumeReceiving() { handler?.takeUnretainedValue().resumeInline() }
 

@@ -116,6 +116,10 @@ public struct HubConfiguration: Sendable {
         package var farewell: Duration = .seconds(5)
         /// What a client has said and the hub has not looked at, before nothing more is read of it.
         package var unheard = 256 << 10
+        /// The longest message of one that is not known yet; the room for a token and the joins of some three hundred rooms.
+        package var shortGreeting = 64 << 10
+        /// So many of one address on one event loop may say longer ones at once: a hello with all rooms, and what follows it.
+        package var longGreetings = 16
 
         package init() {}
     }

@@ -28,10 +28,10 @@ public struct MessageReader {
     }
 
     @usableFromInline let role: Role
-    let limits: MessageLimits
+    var limits: MessageLimits
     let delivery: Delivery
     /// The most bytes of a message in one frame.
-    @usableFromInline let longestLone: Int
+    @usableFromInline var longestLone: Int
     /// Whole messages that come in pieces are handed over as one last chunk, so that text need not become a `String`.
     let keepsBytes: Bool
     /// Whether a frame begins with the next byte, and may be a whole message.
@@ -59,6 +59,12 @@ public struct MessageReader {
         longestLone = min(limits.frame, limits.message)
         takesLone = delivery == .messages
         inflation = inflater.map { Inflation($0) }
+    }
+
+    /// Takes messages of so many bytes at most from here on.
+    package mutating func limitMessages(to length: Int) {
+        limits.message = length
+        longestLone = min(limits.frame, length)
     }
 
     /// The next event in `bytes`, which moves on past what was read; nil when all is read and more is needed.

@@ -13,6 +13,15 @@ final class HubCore: @unchecked Sendable {
     private static let mostHeard = 10_000
     /// Requests of the server's own that may wait.
     private static let mostRequests = 1000
+    /// So many inputs of clients are handled before the loop's sockets get their turn, unless that took long before.
+    static let mostInTurn = 256
+    /// So few need no line.
+    private static let fewInputs = 32
+    private static let longestTurn = TimeAmount.milliseconds(5)
+    /// For how long a turn that is to be continued waits.
+    ///
+    /// A loop carries out all tasks that are due before it looks after its sockets.
+    private static let pause = TimeAmount.microseconds(50)
 
     let loop: any EventLoop
     let configuration: HubConfiguration
@@ -40,6 +49,9 @@ final class HubCore: @unchecked Sendable {
     private var alarm: (at: Moment, task: Scheduled<Void>)?
     private let origin = NIODeadline.now()
     private var isCarryingOut = false
+    /// What clients said beyond what one turn is for.
+    private var backlog = InputBacklog()
+    private var isTurnDue = false
     private let isStoppingBox = NIOLockedValueBox(false)
     private var onEmpty: EventLoopPromise<Void>?
 
@@ -73,6 +85,41 @@ final class HubCore: @unchecked Sendable {
         let now = now
         for input in inputs { machine.handle(input, at: now, into: &effects) }
         carryOut()
+    }
+
+    /// Tells the machine what clients have said, and their ports that it was looked at; what is too much for a turn waits for the next ones.
+    ///
+    /// So probes, other clients and what the log answers do not wait for all of it.
+    func take(_ sayings: [InputBacklog.Saying]) {
+        guard !backlog.isEmpty || sayings.count > Self.fewInputs else {
+            let now = now
+            for saying in sayings { machine.handle(saying.input, at: now, into: &effects) }
+            carryOut()
+            return settle(sayings)
+        }
+        backlog.add(sayings)
+        if !isTurnDue { takeTurn() }
+    }
+
+    private func takeTurn() {
+        let (now, end) = (now, NIODeadline.now() + Self.longestTurn)
+        var heard: [InputBacklog.Saying] = []
+        repeat {
+            let batch = backlog.next()
+            for saying in batch { machine.handle(saying.input, at: now, into: &effects) }
+            heard += batch
+        } while !backlog.isEmpty && heard.count < Self.mostInTurn && .now() < end
+        isTurnDue = !backlog.isEmpty
+        if isTurnDue { loop.assumeIsolated().scheduleTask(in: Self.pause) { self.takeTurn() } }
+        carryOut()
+        settle(heard)
+    }
+
+    /// Tells the clients' event loops what was looked at, so that more is read of those who wait.
+    private func settle(_ sayings: [InputBacklog.Saying]) {
+        var owed: [Int: [(id: ConnectionID, cost: Int)]] = [:]
+        for saying in sayings where saying.cost > 0 { owed[saying.id.port, default: []].append((saying.id, saying.cost)) }
+        for (number, owed) in owed where number < ports.count { ports[number].settle(owed) }
     }
 
     /// The same from any thread.

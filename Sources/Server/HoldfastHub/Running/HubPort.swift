@@ -21,9 +21,10 @@ final class HubPort: @unchecked Sendable {
     private var visitors: [Visitor?] = []
     private var freeSlots: [Int] = []
     private var count: UInt64 = 0
+    /// Clients by address whose first frames may be long, and have not been welcomed.
+    private var longGreetings: [String: Int] = [:]
     /// What clients said that the machine has not been told.
-    private var inputs: [HubInput] = []
-    private var costs: [(visitor: Visitor, cost: Int)] = []
+    private var inputs: [InputBacklog.Saying] = []
     private var isScheduled = false
     /// Bytes that were handed to sockets, and frames that were dropped, since the gauges were told.
     var bytesOut = 0
@@ -58,10 +59,21 @@ final class HubPort: @unchecked Sendable {
         core.gauges.add(visitor.encoding, -1)
     }
 
+    /// Whether one who has just come may say long frames before it is known; until ``endLongGreeting(from:)`` another one may not.
+    func takesLongGreeting(from address: String) -> Bool {
+        guard longGreetings[address, default: 0] < lanes.longGreetings else { return false }
+        longGreetings[address, default: 0] += 1
+        return true
+    }
+
+    func endLongGreeting(from address: String) {
+        guard let count = longGreetings[address] else { return }
+        longGreetings[address] = count > 1 ? count - 1 : nil
+    }
+
     /// Tells the machine at the end of this turn of the loop, with all that other clients say in it.
-    func hear(_ input: HubInput, from visitor: Visitor, cost: Int) {
-        inputs.append(input)
-        if cost > 0 { costs.append((visitor, cost)) }
+    func hear(_ input: HubInput, of id: ConnectionID, cost: Int = 0) {
+        inputs.append(InputBacklog.Saying(input: input, id: id, cost: cost))
         bytesIn += cost
         guard !isScheduled else { return }
         isScheduled = true
@@ -71,22 +83,18 @@ final class HubPort: @unchecked Sendable {
     private func handOver() {
         isScheduled = false
         let batch = inputs
-        // Visitors stay on their loop: the machine's gets only what they said.
-        let owed = NIOLoopBound(costs, eventLoop: loop)
-        (inputs, costs) = ([], [])
+        inputs = []
         inputs.reserveCapacity(batch.count)
-        if core.loop === loop {
-            core.take(batch)
-            settle(owed.value)
-        } else {
-            core.loop.execute {
-                self.core.take(batch)
-                self.loop.execute { self.settle(owed.value) }
-            }
-        }
+        if core.loop === loop { core.take(batch) } else { core.loop.execute { self.core.take(batch) } }
     }
 
-    private func settle(_ owed: [(visitor: Visitor, cost: Int)]) { for (visitor, cost) in owed { visitor.heard(cost) } }
+    /// The machine has been told so much of these; on the machine's loop.
+    func settle(_ owed: [(id: ConnectionID, cost: Int)]) {
+        guard core.loop !== loop else { return told(owed) }
+        loop.execute { self.told(owed) }
+    }
+
+    private func told(_ owed: [(id: ConnectionID, cost: Int)]) { for (id, cost) in owed { visitor(id)?.heard(cost) } }
 
     // MARK: - To clients
 

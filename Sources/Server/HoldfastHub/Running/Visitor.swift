@@ -25,6 +25,8 @@ final class Visitor: InlineHandler {
     /// Bytes that the hub has not yet looked at.
     private var unheard = 0
     private var isHeld = false
+    /// Whether it has one of its address's places for those who say long frames before they are known.
+    private var hasLongGreeting = false
     private var unknown = 0
 
     init(_ caller: Caller, at port: HubPort) {
@@ -37,7 +39,9 @@ final class Visitor: InlineHandler {
         encoding = socket.agreement.subprotocol.flatMap(RoomsEncoding.init(subprotocol:)) ?? .json
         guard let id = port.add(self) else { return socket.close(code: .tryAgainLater, reason: "too many connections") }
         self.id = id
-        port.hear(.opened(id, address: caller.address), from: self, cost: 0)
+        hasLongGreeting = port.takesLongGreeting(from: caller.address)
+        if !hasLongGreeting { socket.limitMessages(to: port.lanes.shortGreeting) }
+        port.hear(.opened(id, address: caller.address), of: id)
     }
 
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {
@@ -68,7 +72,7 @@ final class Visitor: InlineHandler {
             isHeld = true
             socket?.pauseReceiving()
         }
-        port.hear(input, from: self, cost: cost)
+        if let id { port.hear(input, of: id, cost: cost) }
     }
 
     /// The hub has looked at so much.
@@ -82,11 +86,15 @@ final class Visitor: InlineHandler {
     /// Says something, now or when there is room.
     func say(_ frame: WireFrame, isEphemeral: Bool) {
         guard let socket, farewell == nil else { return }
+        if frame.role == .welcome {
+            endLongGreeting()
+            socket.limitMessages(to: nil)
+        }
         if lanes.isEmpty, write(frame, socket) { return }
         switch lanes.add(frame, isEphemeral: isEphemeral) {
         case .waits: break
         case .dropped: port.dropped += 1
-        case .congested: if let id { port.hear(.congested(id), from: self, cost: 0) }
+        case .congested: if let id { port.hear(.congested(id), of: id) }
         case .tooMuch: close(code: 4002, reason: "too slow", atOnce: true)
         }
     }
@@ -109,7 +117,7 @@ final class Visitor: InlineHandler {
     private func dropLanes() { lanes = OutboundLanes(limits: port.lanes) }
 
     func writable(_ socket: InlineSocket) {
-        if lanes.drain({ write($0, socket) }), let id, farewell == nil { port.hear(.drained(id), from: self, cost: 0) }
+        if lanes.drain({ write($0, socket) }), let id, farewell == nil { port.hear(.drained(id), of: id) }
         sayFarewell()
     }
 
@@ -119,7 +127,13 @@ final class Visitor: InlineHandler {
         guard let id else { return }
         self.id = nil
         port.remove(self, id)
-        port.hear(.gone(id), from: self, cost: 0)
+        endLongGreeting()
+        port.hear(.gone(id), of: id)
+    }
+
+    private func endLongGreeting() {
+        if hasLongGreeting { port.endLongGreeting(from: caller.address) }
+        hasLongGreeting = false
     }
 
     private func write(_ frame: WireFrame, _ socket: InlineSocket) -> Bool {

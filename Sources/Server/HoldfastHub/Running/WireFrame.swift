@@ -7,7 +7,7 @@ import WebSocketNIO
 struct WireFrame: Sendable {
     /// What its place among other frames depends on.
     enum Role: Sendable {
-        case ack, entries, members, other
+        case ack, entries, members, welcome, other
     }
     let role: Role
     let kind: MessageKind
@@ -22,6 +22,7 @@ struct WireFrame: Sendable {
             case .acks: .ack
             case .entries: .entries
             case .members: .members
+            case .welcome: .welcome
             default: .other
             }
     }
