@@ -11,7 +11,7 @@ enum UnlimitedHub {
         let rate = HubPolicy.Rate(perSecond: 100_000_000, burst: 100_000_000)
         let bytes = HubPolicy.Rate(perSecond: 1 << 30, burst: 1 << 30)
         let allowance = HubPolicy.Allowance(
-            messages: rate, bytes: bytes, joins: rate, ephemeral: bytes, connections: 50_000, rooms: 1 << 30)
+            messages: rate, bytes: bytes, joins: rate, ephemeral: bytes, pages: bytes, connections: 50_000, rooms: 1 << 30)
         configuration.policy.connection = allowance
         configuration.policy.user = allowance
         configuration.policy.address = allowance

@@ -91,6 +91,18 @@ package enum StoredEntry {
         return Int64(bitPattern: at)
     }
 
+    /// How many bytes ``head(of:)`` needs.
+    package static let headLength = 1 + 8 + 16 + 16
+
+    /// What stands at the beginning of an entry, of which that is enough; nil if this is none.
+    ///
+    /// Whether it is the one that was sealed is not known without the rest.
+    package static func head(of bytes: UnsafeRawBufferPointer) -> (at: Int64, id: MessageID, device: DeviceID)? {
+        var rest = Rest(bytes)
+        guard let flags = rest.byte(), flags < 16, let at = rest.fixed(), let id = rest.bits(), let device = rest.bits() else { return nil }
+        return (Int64(bitPattern: at), MessageID(id), DeviceID(device))
+    }
+
     /// The 16 bytes of an identity, most significant first.
     package static func bytes(of bits: Bits128) -> [UInt8] {
         [bits.high, bits.low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }

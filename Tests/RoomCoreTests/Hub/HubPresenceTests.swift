@@ -148,6 +148,7 @@ import Testing
         #expect(told.map(\.version) == [4, 5])
         let bob = stage.client("bob")
         stage.hear(bob, .join(.init(room: .lobby, wantsPresence: true)))
+        stage.pass(.seconds(1))
         #expect(stage.heard(bob).segments.first { $0.node == "n2" }?.members.map(\.user.text) == ["eve", "tom"])
     }
 

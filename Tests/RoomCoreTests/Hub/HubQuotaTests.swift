@@ -56,11 +56,29 @@ import Testing
     }
 
     @Test mutating func `a burnt number is not free, for each leaves its device on disk`() {
-        stage = HubStage(Self.policy { $0.userDay = 3200 })
+        // The first one makes the rows of a room and a device, with their names.
+        stage = HubStage(Self.policy { $0.userDay = 3208 })
         let ann = stage.member("ann")
         for cseq in 1...11 as ClosedRange<Int64> { stage.hear(ann, .publish(.lobby, .void(cseq))) }
         let said = stage.heard(ann)
         #expect(said.acks.count == 10 && said.codes == [.quota])
+    }
+
+    @Test mutating func `the first burnt number of a device needs space, for it makes a row on disk`() {
+        let (ann, bob) = (stage.member("ann"), stage.member("bob"))
+        stage.hear(bob, .publish(.lobby, .void(1)))
+        _ = stage.heard(bob)
+        stage.give(.space(327))
+        stage.hear(ann, .publish(.lobby, .void(1)))
+        #expect(wait(stage.heard(ann)) == 10_000)
+        stage.hear(bob, .publish(.lobby, .void(2)))
+        #expect(stage.heard(bob).acks.count == 1, "a row that is there takes no more")
+        stage.give(.space(328))
+        stage.hear(ann, .publish(.lobby, .void(1)), .publish(.lobby, .void(2)))
+        #expect(stage.heard(ann).acks.count == 2)
+        let eve = stage.member("eve")
+        stage.hear(eve, .publish(.lobby, .void(1)))
+        #expect(wait(stage.heard(eve)) == 10_000, "that space is used up")
     }
 
     @Test mutating func `a room holds so much, and what is taken away makes room`() {
@@ -113,9 +131,10 @@ import Testing
 
     @Test mutating func `a burnt number passes where nothing else is stored`() {
         let ann = stage.member("ann")
+        #expect(publish(ann, 1).acks.count == 1)
         stage.give(.space(0))
-        #expect(wait(publish(ann, 1)) == 10_000)
-        stage.hear(ann, .publish(.lobby, .void(1)))
+        #expect(wait(publish(ann, 2)) == 10_000)
+        stage.hear(ann, .publish(.lobby, .void(2)))
         #expect(stage.heard(ann).acks.count == 1)
     }
 

@@ -83,7 +83,7 @@ struct SimLog {
             return .fetched(number, Self.page(entries, bytes: bytes).reversed(), base: room.base)
         case .find(let number, let name, let device, let cseq):
             check(name, order)
-            return .found(number, rooms[name]?.retained.first { $0.device == device && $0.cseq == cseq })
+            return .found(number, rooms[name]?.retained.first { $0.device == device && $0.cseq == cseq }.map(FoundEntry.init))
         case .mark(let name, let user, let seq):
             check(name, order)
             let old = rooms[name]?.reads[user] ?? 0

@@ -60,7 +60,7 @@ struct ModelLog {
             return .fetched(number, SimLog.page(entries, bytes: bytes).reversed(), base: room.base)
         case .find(let number, let name, let device, let cseq):
             guard isReadable else { return .notFetched(number) }
-            return .found(number, rooms[name]?.entries.first { $0.device == device && $0.cseq == cseq })
+            return .found(number, rooms[name]?.entries.first { $0.device == device && $0.cseq == cseq }.map(FoundEntry.init))
         case .mark(let name, let user, let seq):
             let known = rooms[name]?.reads[user] ?? 0
             rooms[name]?.reads[user] = max(known, seq)

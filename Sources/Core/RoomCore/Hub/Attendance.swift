@@ -3,7 +3,11 @@ import MachineCore
 extension HubMachine {
     /// Who is present in a room at this node: its segment, which nobody else writes.
     struct Attendance: Sendable {
-        private var present: [OwnedDevice: PresentMember] = [:]
+        private var present: [OwnedDevice: PresentMember] = [:] { didSet { sorted = nil } }
+        /// All of them in the order in which they are told, from the first question on until one changes.
+        private var sorted: [PresentMember]?
+        /// How often they were sorted.
+        private(set) var sortings = 0
         /// Counts what was told.
         private(set) var version: Int64
         /// The version that this node itself has heard, as its members have.
@@ -75,10 +79,19 @@ extension HubMachine {
         }
 
         /// All that is present: beyond the limit only how many.
-        func segment(of room: RoomName, node: String, incarnation: UInt64, version: Int64, limit: Int64) -> HubFrame.RoomMembers {
+        mutating func segment(
+            of room: RoomName, node: String, incarnation: UInt64, version: Int64, limit: Int64
+        ) -> HubFrame.RoomMembers {
             HubFrame.RoomMembers(
                 room: room, node: node, incarnation: incarnation, version: version, isFull: true, total: Int64(present.count),
-                members: Int64(present.count) > limit ? [] : present.values.sorted { $0.connection < $1.connection }, gone: [])
+                members: Int64(present.count) > limit ? [] : inOrder(), gone: [])
+        }
+
+        private mutating func inOrder() -> [PresentMember] {
+            if let sorted { return sorted }
+            let all = present.values.sorted { $0.connection < $1.connection }
+            (sorted, sortings) = (all, sortings + 1)
+            return all
         }
     }
 }

@@ -20,6 +20,8 @@ extension HubMachine {
         var high: Int64 = 0
         /// Its name.
         var highID: MessageID?
+        /// Its ack, if it was published since the mark was read: sent once more, it asks nothing of the log.
+        var highAck: HubFrame.Ack?
         /// The greatest number that was taken, on disk or not.
         var taken: Int64 = 0
         /// The greatest number that was taken before its connection here came: that one is told of nothing before this is on disk.
@@ -40,7 +42,7 @@ extension HubMachine {
         var isIdle: Bool { connection == nil && taken == high && waiting.isEmpty && pending.isEmpty && knowledge != .asked }
 
         mutating func learn(_ mark: DeviceMark?) {
-            (knowledge, high) = (.known, mark?.high ?? 0)
+            (knowledge, high, highAck) = (.known, mark?.high ?? 0, nil)
             highID = high > 0 ? mark?.id : nil
             (taken, fence, asked) = (high, 0, nil)
         }

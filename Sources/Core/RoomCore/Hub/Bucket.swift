@@ -63,6 +63,8 @@ extension HubMachine {
         var deliveries = Bucket()
         /// Bytes that were stored.
         var disk = Bucket()
+        /// Bytes of entries that were told because they were asked for.
+        var pages = Bucket()
 
         func wait(forMessageOf size: Int64, _ allowance: HubPolicy.Allowance, at now: Int64) -> Int64 {
             max(messages.wait(for: 1, allowance.messages, at: now), bytes.wait(for: size, allowance.bytes, at: now))
@@ -74,12 +76,14 @@ extension HubMachine {
         }
 
         /// When nothing of what was taken is missing any more, in nanoseconds.
-        var full: Int64 { max(messages.full, bytes.full, joins.full, ephemeral.full, max(deliveries.full, disk.full)) }
+        var full: Int64 { max(messages.full, bytes.full, joins.full, ephemeral.full, max(deliveries.full, disk.full, pages.full)) }
     }
 
     /// What one user or one address does.
     struct Party: Hashable, Sendable {
         var connections = 0
+        /// Questions to the log that are open, but for those of joins.
+        var questions = 0
         var meter = Meter()
     }
 }

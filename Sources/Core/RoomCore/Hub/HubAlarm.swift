@@ -15,6 +15,8 @@ extension HubMachine {
         case release(RoomName)
         /// Changes of presence are told.
         case presence(RoomName)
+        /// Those who wait for it are told all who are present.
+        case segments(RoomName)
         /// All segments are told, and silent nodes are dropped.
         case heartbeat
         /// What a user took has flown back.

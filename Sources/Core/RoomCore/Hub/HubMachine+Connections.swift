@@ -220,12 +220,14 @@ extension HubMachine {
     mutating func drop(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let visit = visits[id] else { return }
         visits[id]?.line = []
+        for number in reads.drop(id) { questions[number] = nil }
         for room in visit.rooms.sorted() { detach(id, from: room, isLost: true, at: now, into: &effects) }
         visits[id] = nil
         for alarm in [Alarm.hello(id), .expiry(id), .slow(id)] { alarms.cancel(alarm) }
         if let time = Self.leave(&addresses[visit.address], at: now) { alarms.set(.forgetAddress(visit.address), at: now + time) }
         guard let user = visit.identity?.user, let hello = visit.hello else { return endGreeting(of: visit, by: nil) }
         let device = OwnedDevice(user, hello.device)
+        users[user]?.questions -= visit.questions
         if let time = Self.leave(&users[user], at: now) { alarms.set(.forgetUser(user), at: now + time) }
         guard let presentee = devices[device], presentee.connection == id else { return }
         if presentee.lingering.isEmpty {

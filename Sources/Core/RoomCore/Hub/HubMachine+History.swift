@@ -13,23 +13,26 @@ extension HubMachine {
         }
         guard member.rights.contains(.read) else { return refuse(.rights, .never, "no right to read") }
         guard member.hasState, rooms[name]?.phase == .open else { return refuse(.storage, .after(1000), "the room is being opened") }
-        guard !visit.isCongested, visit.questions < policy.fetches else { return refuse(.rate, .after(1000), "too many questions at once") }
-        let wait = admit(by: id, at: now)
+        guard !visit.isCongested, mayAsk(id, most: policy.fetches) else { return refuse(.rate, .after(1000), "too many questions at once") }
+        // Whoever has had much waits for that first, and does not pay for asking.
+        var wait = pageWait(of: id, at: now)
+        if wait == 0 { wait = admit(by: id, at: now) }
         guard wait == 0 else { return refuse(.rate, .after(wait), "too many questions") }
         let before = min(question.before, head + 1)
         let limit = min(max(question.limit, 1), policy.limits.page)
         let number = nextNumber()
         let asked = Question(
             room: name, connection: id, generation: rooms[name]?.generation ?? 0, purpose: .history(reference: reference, before: before))
-        guard before > base else { return tellPage(reference, before: before, asked, [], base: base, to: id, into: &effects) }
-        questions[number] = asked
-        visits[id]?.questions += 1
-        effects.append(.log(.fetchBefore(number, name, seq: before, limit: limit, bytes: policy.pageBytes)))
+        guard before > base else { return tellPage(reference, before: before, asked, [], base: base, to: id, at: now, into: &effects) }
+        ask(asked, number)
+        let order = LogOrder.fetchBefore(number, name, seq: before, limit: limit, bytes: policy.pageBytes)
+        read(number, order, limit: limit, of: name, for: id, into: &effects)
+        readOn(at: now, into: &effects)
     }
 
     mutating func tellPage(
         _ reference: Int64, before: Int64, _ question: Question, _ entries: [Entry], base: Int64, to id: ConnectionID,
-        into effects: inout [HubEffect]
+        at now: Moment, into effects: inout [HubEffect]
     ) {
         let name = question.room
         guard let member = rooms[name]?.members[id], member.rights.contains(.read), let epoch = rooms[name]?.epoch else { return }
@@ -40,6 +43,7 @@ extension HubMachine {
             return say(refusal, to: id, into: &effects)
         }
         rooms[name]?.raiseBase(to: base)
+        takePage(of: entries.size, by: id, at: now)
         effects.append(.send(.page(.init(reference: reference, room: name, epoch: epoch, items: entries, base: base)), to: id))
     }
 }

@@ -6,8 +6,11 @@ extension HubMachine {
         let name = join.room
         guard let identity = visits[id]?.identity, let device = visits[id]?.hello?.device else { return }
         if isStopping { return say(Refusal(.stopping, retry: .reconnect, room: name, "the hub is stopping"), to: id, into: &effects) }
-        let wait = admit(by: id, at: now)
-        guard wait == 0 else { return say(Refusal(.rate, retry: .after(wait), room: name, "too many joins"), to: id, into: &effects) }
+        var wait = pageWait(of: id, at: now)
+        if wait == 0 { wait = admit(by: id, at: now) }
+        guard wait == 0 else {
+            return say(Refusal(.rate, retry: .after(wait), room: name, "too many joins, or bytes of them"), to: id, into: &effects)
+        }
         let rights = identity.rights(in: name)
         guard !rights.isEmpty else { return say(Refusal(.rights, room: name, "no rights in this room"), to: id, into: &effects) }
         if rooms[name]?.members[id] != nil {
@@ -90,20 +93,34 @@ extension HubMachine {
             rooms[name]?.members[id]?.isInLine = true
             return
         }
-        let answer = rooms[name]?.answer(to: member.join, rights: member.rights, page: policy.limits.page, bytes: policy.pageBytes)
+        guard let answer = rooms[name]?.answer(to: member.join, rights: member.rights, page: policy.limits.page, bytes: policy.pageBytes)
+        else { return }
+        if answer.isRead {
+            let wait = pageWait(of: id, at: now)
+            let refusal = Refusal(.rate, retry: .after(wait), room: name, "too many bytes of joins")
+            guard wait == 0 else {
+                guard member.hasState else { return refuseJoin(id, refusal, at: now, into: &effects) }
+                // It stays in the room, as one who has yet to ask.
+                rooms[name]?.members[id]?.phase = .behind
+                return say(refusal, to: id, into: &effects)
+            }
+        }
         switch answer {
         case .items(let items, let isSnapshot): tellState(of: name, to: id, items, isSnapshot: isSnapshot, at: now, into: &effects)
         case .fetchAfter(let seq, let limit):
             let number = fetch(.resume(after: seq), for: id, in: name)
-            effects.append(.log(.fetchAfter(number, name, seq: seq, limit: limit, bytes: policy.pageBytes)))
+            let order = LogOrder.fetchAfter(number, name, seq: seq, limit: limit, bytes: policy.pageBytes)
+            read(number, order, limit: limit, of: name, for: id, into: &effects)
+            readOn(at: now, into: &effects)
         case .fetchLast(let limit):
             let number = fetch(.snapshot(limit: limit), for: id, in: name)
             let head = rooms[name]?.head ?? 0
-            effects.append(.log(.fetchBefore(number, name, seq: head + 1, limit: limit, bytes: policy.pageBytes)))
+            let order = LogOrder.fetchBefore(number, name, seq: head + 1, limit: limit, bytes: policy.pageBytes)
+            read(number, order, limit: limit, of: name, for: id, into: &effects)
+            readOn(at: now, into: &effects)
         case .lagging:
             let after = Self.milliseconds(policy.lagRetry)
             refuseJoin(id, Refusal(.lagging, retry: .after(after), room: name, "this hub lags"), at: now, into: &effects)
-        case nil: break
         }
     }
 

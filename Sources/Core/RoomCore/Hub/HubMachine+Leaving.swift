@@ -61,7 +61,7 @@ extension HubMachine {
         toldVersion = max(toldVersion, rooms[name]?.attendance.version ?? 0)
         rooms[name] = nil
         deserted.remove(name)
-        for alarm in [Alarm.release(name), .reopen(name), .presence(name)] { alarms.cancel(alarm) }
+        for alarm in [Alarm.release(name), .reopen(name), .presence(name), .segments(name)] { alarms.cancel(alarm) }
     }
 
     /// After a token was renewed: where rights are others now, they hold from the next state on.

@@ -197,14 +197,14 @@ extension HubMachine {
 
     // MARK: Duplicates
 
-    private mutating func found(_ entry: Entry?, for number: Int64, at now: Moment, into effects: inout [HubEffect]) {
+    private mutating func found(_ entry: FoundEntry?, for number: Int64, at now: Moment, into effects: inout [HubEffect]) {
         guard let question = questions.removeValue(forKey: number) else { return }
         let name = question.room
         let isCurrent = rooms[name]?.generation == question.generation
         switch question.purpose {
         case .duplicate(let device, let cseq):
             guard let id = question.connection else { return }
-            visits[id]?.questions -= 1
+            answered(id)
             guard isCurrent, let room = rooms[name], room.members[id]?.hasState == true else { return }
             let ack = duplicate(entry, of: room.authors[device], cseq)
             effects.append(.send(.acks(name, epoch: room.epoch, [ack]), to: id))
@@ -217,7 +217,7 @@ extension HubMachine {
         }
     }
 
-    private func duplicate(_ entry: Entry?, of author: Author?, _ cseq: Int64) -> HubFrame.Ack {
+    private func duplicate(_ entry: FoundEntry?, of author: Author?, _ cseq: Int64) -> HubFrame.Ack {
         let known = author?.high == cseq ? author?.highID : nil
         return HubFrame.Ack(cseq: cseq, seq: entry?.seq ?? 0, at: entry?.at ?? 0, id: entry?.id ?? known, isDuplicate: true)
     }

@@ -13,7 +13,7 @@ extension HubMachine {
             let present = PresentMember(connection: visit.name, user: member.user, presence: Presence())
             rooms[name]?.attendance.show(member.ownedDevice, present, limit: policy.limits.members)
         }
-        if isComplete, !visit.isCongested { tellSegments(of: name, to: id, into: &effects) }
+        if isComplete, !visit.isCongested { oweSegments(of: name, to: id, at: now, into: &effects) }
         gather(name, at: now, into: &effects)
     }
 
@@ -40,21 +40,12 @@ extension HubMachine {
     }
 
     /// Who is present, for one who asks; it costs what a join costs, and who asks too often gets no answer.
+    ///
+    /// The frame that asks is short and the answer is long: it is told by ``oweSegments(of:to:at:into:)``, however often one asks.
     mutating func tellMembers(of name: RoomName, to id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let member = member(id, in: name, with: .presence, into: &effects), member.isPresent else { return }
         guard visits[id]?.isCongested == false, admit(by: id, at: now) == 0 else { return }
-        tellSegments(of: name, to: id, into: &effects)
-    }
-
-    /// Tells one member all that is known, under the versions that all have heard: what follows then follows these.
-    mutating func tellSegments(of name: RoomName, to id: ConnectionID, into effects: inout [HubEffect]) {
-        guard let room = rooms[name] else { return }
-        let own = room.attendance.segment(
-            of: name, node: node, incarnation: incarnation, version: room.attendance.heard, limit: policy.limits.members)
-        effects.append(.send(.members(own), to: id))
-        for node in room.neighbours.keys.sorted() {
-            if let segment = room.neighbours[node]?.segment { effects.append(.send(.members(segment), to: id)) }
-        }
+        oweSegments(of: name, to: id, at: now, into: &effects)
     }
 
     mutating func hide(_ device: OwnedDevice, in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
@@ -152,9 +143,9 @@ extension HubMachine {
 
     private mutating func tellWhole(_ name: RoomName, into effects: inout [HubEffect]) {
         guard let attendance = rooms[name]?.attendance, attendance.told != nil, !attendance.hasNews else { return }
-        let version = attendance.version
-        let segment = attendance.segment(of: name, node: node, incarnation: incarnation, version: version, limit: policy.limits.members)
-        effects.append(.tell(.segment(segment)))
+        let segment = rooms[name]?.attendance.segment(
+            of: name, node: node, incarnation: incarnation, version: attendance.version, limit: policy.limits.members)
+        if let segment { effects.append(.tell(.segment(segment))) }
     }
 
     private mutating func watch(_ segment: HubFrame.RoomMembers, at now: Moment, into effects: inout [HubEffect]) {

@@ -34,12 +34,20 @@ extension HubMachine {
         case _ where wait > 0: return refuse(.rate, .after(wait), "too many messages or bytes")
         case .pending: break
         case .stored:
-            guard visit.questions < policy.questions else { return refuse(.rate, .after(1000), "too many questions at once") }
+            if let room = rooms[name], var ack = room.authors[device]?.highAck, ack.cseq == cseq {
+                // Most of what comes again is the last one, whose ack was lost.
+                ack.isDuplicate = true
+                // What retention has passed has no place any more.
+                if ack.seq < room.base { (ack.seq, ack.at) = (0, 0) }
+                counts.duplicates += 1
+                effects.append(.send(.acks(name, epoch: room.epoch, [ack]), to: id))
+                break
+            }
+            guard mayAsk(id, most: policy.questions) else { return refuse(.rate, .after(1000), "too many questions at once") }
             counts.duplicates += 1
-            visits[id]?.questions += 1
             find(.duplicate(device, cseq: cseq), device, cseq, for: id, in: name, into: &effects)
         case .next:
-            if let refusal = flaw.map({ Refusal(.malformed, $0) }) ?? judge(publication, rights: standing.rights, at: now) {
+            if let refusal = flaw.map({ Refusal(.malformed, $0) }) ?? judge(publication, rights: standing.rights, hasMark: standing.hasMark, at: now) {
                 // What is refused for good costs what it would have cost.
                 takeRate(bytes, of: id, identity.user, from: visit.address, at: now)
                 return refuse(refusal.code, refusal.retry, refusal.text)
@@ -47,11 +55,13 @@ extension HubMachine {
             guard visit.pending < policy.limits.window, standing.unacked <= policy.limits.roomWindow,
                 standing.pending < policy.pendingRecords, standing.pendingBytes < policy.pendingBytes
             else { return refuse(.rate, .after(200), "too many messages without an ack") }
-            if let refusal = shortage(for: publication, of: identity.user, in: name, at: now) {
+            let size = size(of: publication, by: identity.user, in: name, hasMark: standing.hasMark)
+            if let refusal = shortage(for: publication, size, of: identity.user, in: name, at: now) {
                 return refuse(refusal.code, refusal.retry, refusal.text)
             }
             visits[id]?.pending += 1
-            users[identity.user]?.meter.disk.take(publication.storedSize, ofDay: policy.userDay, at: Self.nanoseconds(now))
+            if space < .max { space -= size.disk }
+            users[identity.user]?.meter.disk.take(size.user, ofDay: policy.userDay, at: Self.nanoseconds(now))
             let isAdmin = standing.rights.contains(.admin)
             take(publication, of: device, by: identity.user, isAdmin: isAdmin, in: name, from: id, at: now, into: &effects)
         }
@@ -107,21 +117,28 @@ extension HubMachine {
         case .pending: rooms[name]?.authors[device]?.pending.append((request, cseq))
         case .beyond, .stillBeyond, nil: refuse(.early, .now, "a number before it is missing")
         case .next:
-            if let refusal = judge(publication, rights: .member, at: now) { return refuse(refusal.code, refusal.retry, refusal.text) }
-            if let refusal = shortage(for: publication, of: nil, in: name, at: now) {
+            let hasMark = rooms[name]?.authors[device]?.taken ?? 0 > 0
+            if let refusal = judge(publication, rights: .member, hasMark: hasMark, at: now) { return refuse(refusal.code, refusal.retry, refusal.text) }
+            let size = size(of: publication, by: user, in: name, hasMark: hasMark)
+            if let refusal = shortage(for: publication, size, of: nil, in: name, at: now) {
                 return refuse(refusal.code, refusal.retry, refusal.text)
             }
             guard hasSpace(in: name) else { return refuse(.rate, .after(200), "too many messages wait already") }
             rooms[name]?.authors[device]?.pending.append((request, cseq))
+            if space < .max { space -= size.disk }
             take(publication, of: device, by: user, isAdmin: true, in: name, from: nil, at: now, into: &effects)
         }
     }
 
     /// Why a publication cannot be taken, now or ever, if so.
     ///
-    /// A void always can: it only burns its number.
-    private func judge(_ publication: Publication, rights: RoomRights, at now: Moment) -> Refusal? {
-        guard let content = publication.content else { return nil }
+    /// A void only burns its number. It can be taken from one who may not write, too, where its device has a mark already: it would make rows
+    /// on disk otherwise, of a room and a device. Such a one asks again, and goes on when the right comes back.
+    private func judge(_ publication: Publication, rights: RoomRights, hasMark: Bool, at now: Moment) -> Refusal? {
+        guard let content = publication.content else {
+            guard !hasMark, !rights.contains(.write) else { return nil }
+            return Refusal(.rights, retry: .after(Self.milliseconds(policy.voidRetry)), "no right to write, and nothing to burn here")
+        }
         let lengths = 1...RoomsLimits.typeLength
         guard rights.contains(.write) else { return Refusal(.rights, "no right to write") }
         guard Int64(content.payload.bytes.count) <= policy.limits.body else { return Refusal(.size, "the payload is too long") }
@@ -143,17 +160,29 @@ extension HubMachine {
 
     /// Which quota leaves no room for a publication now, if one does; those of a user do not hold for the server itself.
     ///
-    /// A void takes no room, so that it passes where nothing else does; but it is not free for a user.
-    private func shortage(for publication: Publication, of user: UserName?, in name: RoomName, at now: Moment) -> Refusal? {
-        let bytes = publication.storedSize
+    /// A void takes no room but for the first of a device, so that it passes where nothing else does; but it is not free for a user.
+    private func shortage(
+        for publication: Publication, _ size: (user: Int64, disk: Int64), of user: UserName?, in name: RoomName, at now: Moment
+    ) -> Refusal? {
+        let bytes = size.disk
         if let user, let disk = users[user]?.meter.disk {
-            let wait = disk.wait(for: bytes, ofDay: policy.userDay, at: Self.nanoseconds(now))
+            let wait = disk.wait(for: size.user, ofDay: policy.userDay, at: Self.nanoseconds(now))
             if wait > 0 { return Refusal(.quota, retry: .after(wait), "this user has stored as much as one may in a day") }
         }
-        guard publication.content != nil else { return nil }
-        if policy.roomBytes - bytes < rooms[name]?.bytes ?? 0 { return Refusal(.quota, retry: .after(60_000), "the room holds no more") }
+        guard bytes > 0 else { return nil }
+        if publication.content != nil, policy.roomBytes - bytes < rooms[name]?.bytes ?? 0 { return Refusal(.quota, retry: .after(60_000), "the room holds no more") }
         if space < bytes { return Refusal(.quota, retry: .after(10_000), "the hub stores no more: its disk, or its share of it, is full") }
         return nil
+    }
+
+    /// What a publication costs its user, and about how much the disk has more of after it.
+    ///
+    /// The first void of a device in a room makes its row there, and perhaps the room's; later ones change that row.
+    private func size(of publication: Publication, by user: UserName, in name: RoomName, hasMark: Bool) -> (user: Int64, disk: Int64) {
+        let size = publication.storedSize
+        guard publication.content == nil else { return (size, size) }
+        let row = size + Int64(name.text.utf8.count + user.text.utf8.count)
+        return hasMark ? (size, 0) : (row, row)
     }
 
     private func hasSpace(in name: RoomName) -> Bool {
@@ -165,7 +194,6 @@ extension HubMachine {
         at now: Moment, into effects: inout [HubEffect]
     ) {
         counts.published += 1
-        if publication.content != nil, space < .max { space -= publication.storedSize }
         // Whatever the calendar does, within a room times never go back, and nothing is stored as so old that it is forgotten.
         let time = max(clock(at: now), rooms[name]?.lastTime ?? 0, logTime)
         let number = nextNumber()
@@ -179,7 +207,7 @@ extension HubMachine {
         into effects: inout [HubEffect]
     ) {
         let number = nextNumber()
-        questions[number] = Question(room: name, connection: id, generation: rooms[name]?.generation ?? 0, purpose: purpose)
+        ask(Question(room: name, connection: id, generation: rooms[name]?.generation ?? 0, purpose: purpose), number)
         effects.append(.log(.find(number, name, device, cseq: cseq)))
     }
 

@@ -6,6 +6,7 @@ extension HubMachine {
     mutating func congest(_ id: ConnectionID, at now: Moment) {
         guard let visit = visits[id], !visit.isCongested else { return }
         visits[id]?.isCongested = true
+        reads.hold(id)
         alarms.set(.slow(id), at: now + policy.slowFor)
         for name in visit.rooms.sorted() {
             rooms[name]?.mute(id)
@@ -21,6 +22,7 @@ extension HubMachine {
     mutating func relieve(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let visit = visits[id], visit.isCongested else { return }
         visits[id]?.isCongested = false
+        reads.release(id)
         alarms.cancel(.slow(id))
         for name in visit.rooms.sorted() {
             guard let member = rooms[name]?.members[id], member.isLagged else { continue }
@@ -31,5 +33,6 @@ extension HubMachine {
             effects.append(.send(.lag(name, head: rooms[name]?.head ?? 0), to: id))
         }
         advance(id, at: now, into: &effects)
+        readOn(at: now, into: &effects)
     }
 }

@@ -13,16 +13,23 @@ extension HubMachine {
         else { return }
         if isSnapshot { counts.snapshots += 1 } else { counts.resumes += 1 }
         counts.delivered += UInt64(items.count)
+        takePage(of: items.size, by: id, at: now)
         effects.append(.send(.state(state), to: id))
         attend(id, in: name, isComplete: !state.hasMore || !wasWatching, at: now, into: &effects)
     }
 
     /// The log was read for a join, or a page.
     mutating func fetched(_ number: Int64, _ entries: [Entry], base: Int64, at now: Moment, into effects: inout [HubEffect]) {
+        reads.answered(number)
+        settle(number, entries, base: base, at: now, into: &effects)
+        readOn(at: now, into: &effects)
+    }
+
+    mutating func settle(_ number: Int64, _ entries: [Entry], base: Int64, at now: Moment, into effects: inout [HubEffect]) {
         guard let question = questions.removeValue(forKey: number), let id = question.connection else { return }
         if case .history(let reference, let before) = question.purpose {
-            visits[id]?.questions -= 1
-            return tellPage(reference, before: before, question, entries, base: base, to: id, into: &effects)
+            answered(id)
+            return tellPage(reference, before: before, question, entries, base: base, to: id, at: now, into: &effects)
         }
         visits[id]?.fetches -= 1
         complete(question, number, entries, base: base, for: id, at: now, into: &effects)
@@ -57,6 +64,8 @@ extension HubMachine {
     }
 
     mutating func notFetched(_ number: Int64, at now: Moment, into effects: inout [HubEffect]) {
+        reads.answered(number)
+        defer { readOn(at: now, into: &effects) }
         guard let question = questions.removeValue(forKey: number) else { return }
         if case .repeated(let request, _, _) = question.purpose {
             return effects.append(.answer(request, .refused(cannotRead(question.room))))
@@ -64,11 +73,10 @@ extension HubMachine {
         guard let id = question.connection else { return }
         if case .duplicate = question.purpose {
             // Without an ack it is sent again; "it is too old to be known" would be no truth.
-            visits[id]?.questions -= 1
-            return
+            return answered(id)
         }
         if case .history(let reference, _) = question.purpose {
-            visits[id]?.questions -= 1
+            answered(id)
             guard visits[id] != nil else { return }
             var refusal = cannotRead(question.room)
             refusal.reference = reference

@@ -31,6 +31,9 @@ package struct HubMachine: Machine {
     /// Rooms that nobody is in: under pressure they are let go before their time.
     var deserted = Pool()
     var questions: [Int64: Question] = [:]
+    /// Pages of the log that clients wait for.
+    var reads = ReadQueue()
+    var isReadingOn = false
     /// The last number given to a question or an append.
     var counter: Int64 = 0
     /// Other nodes, and when they were heard.
@@ -69,7 +72,7 @@ package struct HubMachine: Machine {
     /// Whether it remembers nothing of anybody.
     package var isEmpty: Bool {
         visits.isEmpty && devices.isEmpty && greetings.isEmpty && ownerships.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty
-            && questions.isEmpty && tailBytes == 0 && holdings.isEmpty && deserted.isEmpty
+            && questions.isEmpty && reads.isEmpty && tailBytes == 0 && holdings.isEmpty && deserted.isEmpty
     }
 
     package var deadline: Moment? { alarms.next }
@@ -111,6 +114,7 @@ package struct HubMachine: Machine {
             case .reopen(let room): reopen(room, into: &effects)
             case .release(let room): release(room, into: &effects)
             case .presence(let room): tellPresence(in: room, at: now, into: &effects)
+            case .segments(let room): tellSegments(of: room, at: now, into: &effects)
             case .heartbeat: beat(at: now, into: &effects)
             case .forgetUser(let user): users[user] = nil
             case .forgetAddress(let address): addresses[address] = nil

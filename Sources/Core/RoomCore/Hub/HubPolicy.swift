@@ -18,6 +18,8 @@ package struct HubPolicy: Hashable, Sendable {
         package var joins: Rate
         /// Bytes of signals, typing, read markers and changes of presence; more are not told.
         package var ephemeral: Rate
+        /// Bytes of entries that are told because they are asked for, in states and pages; the one that goes beyond is told.
+        package var pages: Rate
         /// Connections at once; without meaning for one connection.
         package var connections: Int
         /// Rooms at once, each counted once; beyond them 4003.
@@ -25,9 +27,9 @@ package struct HubPolicy: Hashable, Sendable {
         /// For one connection ``RoomsLimits/rooms`` holds.
         package var rooms: Int
 
-        package init(messages: Rate, bytes: Rate, joins: Rate, ephemeral: Rate, connections: Int, rooms: Int) {
+        package init(messages: Rate, bytes: Rate, joins: Rate, ephemeral: Rate, pages: Rate, connections: Int, rooms: Int) {
             (self.messages, self.bytes, self.joins, self.ephemeral) = (messages, bytes, joins, ephemeral)
-            (self.connections, self.rooms) = (connections, rooms)
+            (self.pages, self.connections, self.rooms) = (pages, connections, rooms)
         }
     }
 
@@ -41,16 +43,18 @@ package struct HubPolicy: Hashable, Sendable {
     /// Its burst holds a whole window sent twice, and a hello with all rooms.
     package var connection = Allowance(
         messages: Rate(perSecond: 200, burst: 1024), bytes: Rate(perSecond: 2 << 20, burst: 16 << 20),
-        joins: Rate(perSecond: 100, burst: 2048), ephemeral: Rate(perSecond: 32 << 10, burst: 128 << 10), connections: 1, rooms: 1000)
+        joins: Rate(perSecond: 100, burst: 2048), ephemeral: Rate(perSecond: 32 << 10, burst: 128 << 10),
+        pages: Rate(perSecond: 4 << 20, burst: 32 << 20), connections: 1, rooms: 1000)
     /// What one user may do with all connections.
     package var user = Allowance(
         messages: Rate(perSecond: 500, burst: 4096), bytes: Rate(perSecond: 8 << 20, burst: 64 << 20),
-        joins: Rate(perSecond: 400, burst: 8192), ephemeral: Rate(perSecond: 64 << 10, burst: 256 << 10), connections: 64, rooms: 4096)
+        joins: Rate(perSecond: 400, burst: 8192), ephemeral: Rate(perSecond: 64 << 10, burst: 256 << 10),
+        pages: Rate(perSecond: 8 << 20, burst: 64 << 20), connections: 64, rooms: 4096)
     /// What one address may do: many may sit behind it.
     package var address = Allowance(
         messages: Rate(perSecond: 5000, burst: 20_000), bytes: Rate(perSecond: 64 << 20, burst: 256 << 20),
-        joins: Rate(perSecond: 10_000, burst: 100_000), ephemeral: Rate(perSecond: 2 << 20, burst: 8 << 20), connections: 20_000,
-        rooms: 20_000)
+        joins: Rate(perSecond: 10_000, burst: 100_000), ephemeral: Rate(perSecond: 2 << 20, burst: 8 << 20),
+        pages: Rate(perSecond: 64 << 20, burst: 256 << 20), connections: 20_000, rooms: 20_000)
     /// Frames of all kinds of one connection, refused ones too; beyond it is closed with 4003.
     package var frames = Rate(perSecond: 2000, burst: 8000)
     /// Signals, words on typing and read markers of one connection; more are not told.
@@ -58,6 +62,8 @@ package struct HubPolicy: Hashable, Sendable {
     /// Deliveries of typing and signals in one room; more are dropped.
     package var ephemerals = Rate(perSecond: 100_000, burst: 200_000)
     /// Bytes that one user may make the hub tell of what nobody stores: their length times those who hear it; more is dropped.
+    ///
+    /// Who is present, which is told to one who comes or asks, waits for it, and for the next two.
     package var userDeliveries = Rate(perSecond: 4 << 20, burst: 16 << 20)
     /// The same of one room; changes of presence wait for it, but not for long.
     package var roomDeliveries = Rate(perSecond: 16 << 20, burst: 32 << 20)
@@ -79,10 +85,20 @@ package struct HubPolicy: Hashable, Sendable {
     package var heldFrames = 64
     /// Bytes of them.
     package var heldBytes = 1 << 20
-    /// Reads of the log under way for one connection to answer its joins; others wait in line.
+    /// Reads of the log that one connection waits for to answer its joins; others wait in line. As many pages of history it may wait for.
     package var fetches = 8
-    /// Other questions to the log under way for one connection.
-    package var questions = 512
+    /// Of these, reads that are under way at once for one connection: what comes is not known to be read by it before it says so.
+    package var reads = 2
+    /// Bytes that all reads under way may bring; once it is reached no more begin.
+    package var readBytes: Int64 = 8 << 20
+    /// Other questions to the log that are open for one connection: what was stored under a number that came again.
+    package var questions = 64
+    /// Questions that are open for one user, but for those of joins.
+    package var userQuestions = 128
+    /// Questions that are open in all; beyond them only joins ask.
+    package var allQuestions = 8192
+    /// After how long one who may not write asks again to burn the first number of a device.
+    package var voidRetry: Duration = .seconds(10)
     /// Rooms open at once; those that nobody is in make way for others.
     package var openRooms = 100_000
     /// Records of a room that wait for the log.
@@ -118,7 +134,7 @@ package struct HubPolicy: Hashable, Sendable {
     package var slowFor: Duration = .seconds(60)
     /// How long a lost connection is shown as present.
     package var grace: Duration = .seconds(10)
-    /// How far apart changes of presence are told.
+    /// How far apart changes of presence are told, and all who are present to those who come or ask.
     package var gatherPresence: Duration = .seconds(1)
     /// How far apart they are at most, however much a room is told.
     package var gatherAtMost: Duration = .seconds(4)

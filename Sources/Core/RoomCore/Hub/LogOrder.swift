@@ -1,6 +1,7 @@
 /// What a hub asks of the log of its rooms.
 ///
-/// The orders of one room are carried out in order. Each but ``mark(_:_:upTo:)`` and ``release(_:)`` is answered once.
+/// The orders that write to one room are carried out in order; one that only reads sees what was answered before it was given. Each but
+/// ``mark(_:_:upTo:)`` and ``release(_:)`` is answered once.
 package enum LogOrder: Hashable, Sendable {
     /// Opens a room, which is made if there is none: ``LogReply/opened(_:_:)`` or ``LogReply/notOpened(_:)``.
     case open(RoomName)
@@ -34,13 +35,24 @@ package enum LogReply: Hashable, Sendable {
     case notAppended(RoomName, batch: Int64)
     case fetched(Int64, [Entry], base: Int64)
     case notFetched(Int64)
-    case found(Int64, Entry?)
+    case found(Int64, FoundEntry?)
     /// Retention has taken entries away: the first that is left.
     case trimmed(RoomName, base: Int64)
     /// The log's time, by which it forgets devices, in milliseconds since 1970 UTC; first of all, and from time to time.
     case time(Int64)
     /// How many bytes of entries a room has, after some were taken away.
     case weighed(RoomName, bytes: Int64)
+}
+
+/// What an ack says of an entry that was stored before.
+package struct FoundEntry: Hashable, Sendable {
+    package var seq: Int64
+    package var at: Int64
+    package var id: MessageID
+
+    package init(seq: Int64, at: Int64, id: MessageID) { (self.seq, self.at, self.id) = (seq, at, id) }
+
+    package init(_ entry: Entry) { self.init(seq: entry.seq, at: entry.at, id: entry.id) }
 }
 
 /// What goes into a log.

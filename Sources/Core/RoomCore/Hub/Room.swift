@@ -42,6 +42,10 @@ extension HubMachine {
         var hearers = Roster()
         /// Those who see who is present, and are not congested.
         var watchers = Roster()
+        /// Those who are owed all who are present, in the order in which they came.
+        var askers = Roster()
+        /// When somebody was told that last.
+        var toldSegments: Moment?
         var ephemerals = Bucket()
         /// Bytes of what nobody stores, each as often as it is told.
         var deliveries = Bucket()
@@ -102,6 +106,14 @@ extension HubMachine {
             case fetchLast(Int64)
             /// The client has more than this log.
             case lagging
+
+            /// Whether the log is read for it.
+            var isRead: Bool {
+                switch self {
+                case .fetchAfter, .fetchLast: true
+                case .items, .lagging: false
+                }
+            }
         }
 
         /// The table of "Joining and resuming".
@@ -149,7 +161,6 @@ extension HubMachine {
                 if !hasMore { live.insert(id) }
                 hearers.insert(id)
             }
-            if member.isPresent, !isCongested { watchers.insert(id) }
             return HubFrame.RoomState(
                 room: room, epoch: epoch, from: items.first?.seq ?? head + 1, to: to, head: head, base: base, items: items,
                 isSnapshot: isSnapshot, hasMore: hasMore, high: author.high, highID: author.highID, rights: member.rights,
@@ -181,6 +192,7 @@ extension HubMachine {
             live.remove(id)
             hearers.remove(id)
             watchers.remove(id)
+            askers.remove(id)
         }
 
         // MARK: Publications
@@ -195,6 +207,8 @@ extension HubMachine {
             var place: Place?
             /// How many of its device, with it, would not be acked.
             var unacked: Int64 = 0
+            /// Whether its device has published here, or is about to.
+            var hasMark = false
             /// How many records wait for the log, and how many bytes.
             var pending = 0
             var pendingBytes: Int64 = 0
@@ -210,6 +224,7 @@ extension HubMachine {
             standing.isMarkKnown = true
             standing.place = authors[device]?.place(of: cseq, at: now, patience: patience)
             standing.unacked = cseq - (authors[device]?.high ?? 0)
+            standing.hasMark = authors[device]?.taken ?? 0 > 0
             (standing.pending, standing.pendingBytes) = (sequencer.count, sequencer.bytes)
             return standing
         }
@@ -260,7 +275,7 @@ extension HubMachine {
                 if let connection = pending.connection { settled.connections.append(connection) }
                 if case .entry(let entry) = pending.record { settled.entries.append(entry) }
                 guard var author = authors.removeValue(forKey: device) else { continue }
-                (author.high, author.highID) = (pending.ack.cseq, pending.ack.id)
+                (author.high, author.highID, author.highAck) = (pending.ack.cseq, pending.ack.id, pending.ack)
                 if author.high == author.fence, let newcomer = author.connection { settled.newcomers.append(newcomer) }
                 if let connection = author.connection, members[connection]?.hasState == true {
                     if let place = places[device] {

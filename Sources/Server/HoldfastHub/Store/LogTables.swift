@@ -37,7 +37,8 @@ final class LogTables {
         owner = try connection.prepare("SELECT user, at FROM devices WHERE device = ? ORDER BY id LIMIT 1")
         after = try connection.prepare("SELECT place, body FROM entries WHERE place > ? AND place <= ? ORDER BY place LIMIT ?")
         before = try connection.prepare("SELECT place, body FROM entries WHERE place < ? AND place >= ? ORDER BY place DESC LIMIT ?")
-        numbered = try connection.prepare("SELECT place, body FROM entries WHERE sender = ? AND cseq = ?")
+        numbered = try connection.prepare(
+            "SELECT place, substr(body, 1, \(StoredEntry.headLength)) FROM entries WHERE sender = ? AND cseq = ?")
     }
 
     /// A room without its read markers.
@@ -107,11 +108,14 @@ final class LogTables {
         return entries
     }
 
-    /// What is stored under a device's number.
-    func entry(sender number: Int64, cseq: Int64) throws(SQLiteFailure) -> Entry? {
+    /// What is stored under a device's number: only the head of it is looked at, however long it is.
+    func entry(sender number: Int64, of device: DeviceID, cseq: Int64) throws(SQLiteFailure) -> FoundEntry? {
         numbered.bind(1, number).bind(2, cseq)
         defer { numbered.reset() }
-        return try numbered.step() ? Self.entry(numbered.bytes(1), place: numbered.number(0)) : nil
+        guard try numbered.step() else { return nil }
+        let place = numbered.number(0)
+        guard let head = StoredEntry.head(of: numbered.bytes(1)), head.device == device else { throw .damaged("an entry at \(place)") }
+        return FoundEntry(seq: place & LogSchema.greatestSeq, at: head.at, id: head.id)
     }
 
     static func entry(_ body: UnsafeRawBufferPointer, place: Int64) throws(SQLiteFailure) -> Entry {
@@ -137,7 +141,7 @@ extension LogTables {
                 number, try entries(room: row.number, before: seq, limit: limit, bytes: bytes), base: row.head.base)
         case .find(let number, let name, let id, let cseq):
             guard let row = try room(name), let sender = try device(id, room: row.number) else { return .found(number, nil) }
-            return .found(number, try entry(sender: sender.number, cseq: cseq))
+            return .found(number, try entry(sender: sender.number, of: id, cseq: cseq))
         case .open, .append, .mark, .release: return nil
         }
     }

@@ -2,8 +2,8 @@ package import RoomCore
 
 /// Where a hub keeps what was published: the seam behind which another engine can stand.
 ///
-/// The orders of one room are carried out in the order in which they are handed over. Calls may overlap, if no two of them that do speak of
-/// the same room.
+/// The orders of one room are carried out in the order in which they are handed over. Calls may overlap if no two of them that do write to
+/// the same room. A call that only reads may overlap any other, and sees all that was answered before it began.
 package protocol RoomLog: Sendable {
     /// Carries out orders, and answers those that have an answer, in their order.
     ///

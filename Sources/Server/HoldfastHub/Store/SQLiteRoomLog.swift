@@ -133,7 +133,8 @@ extension LogOrder {
         }
     }
 
-    fileprivate var isRead: Bool {
+    /// Whether it only reads what is on disk.
+    var isRead: Bool {
         switch self {
         case .recall, .fetchAfter, .fetchBefore, .find: true
         default: false

@@ -1,0 +1,126 @@
+import MachineCore
+import RoomCore
+import Testing
+
+/// What may be read from the log for clients at once, and in whose turn.
+@Suite struct HubReadingTests {
+    private var stage = HubStage()
+
+    private static func policy(_ change: (inout HubPolicy) -> Void) -> HubPolicy {
+        var policy = HubPolicy()
+        change(&policy)
+        return policy
+    }
+
+    /// A room of ten entries of 60 KB, and clients in it; from then on the log waits to be told to answer.
+    private mutating func begin(_ policy: HubPolicy, _ users: [String]) -> [ConnectionID] {
+        stage = HubStage(policy)
+        let maker = stage.member("maker")
+        for cseq in 1...10 as ClosedRange<Int64> { stage.hear(maker, .publish(.lobby, .numbered(cseq, bytes: 60_000))) }
+        stage.pass(.seconds(60))
+        let ids = users.map { stage.member($0) }
+        stage.pass(.seconds(60))
+        stage.holdsLog = true
+        return ids
+    }
+
+    private mutating func ask(_ id: ConnectionID, _ reference: Int64) {
+        stage.hear(id, .history(.init(reference: reference, room: .lobby, before: 11, limit: 500)))
+    }
+
+    private mutating func pages(_ id: ConnectionID) -> [Int64] {
+        stage.heard(id).compactMap { if case .page(let page) = $0 { page.reference } else { nil } }
+    }
+
+    @Test mutating func `reads under way have a bound in bytes, and users take turns`() {
+        let ids = begin(Self.policy { ($0.readBytes, $0.reads) = (1, 8) }, ["ann", "ann", "bob"])
+        for reference in 1...3 as ClosedRange<Int64> { for id in ids { ask(id, reference) } }
+        var order: [Int] = []
+        while !stage.orders.isEmpty {
+            #expect(stage.orders.count == 1, "one page is the bound")
+            stage.answer(1)
+            for (place, id) in ids.enumerated() where !pages(id).isEmpty { order.append(place) }
+        }
+        // Ann's first was under way before Bob came. From then on Bob has every second turn, and Ann's connections share hers.
+        #expect(order == [0, 1, 2, 0, 2, 1, 2, 0, 1])
+    }
+
+    @Test mutating func `few reads are under way for one connection, and none while it is congested`() {
+        let ids = begin(Self.policy { $0.reads = 1 }, ["ann", "bob"])
+        for reference in 1...3 as ClosedRange<Int64> { ask(ids[0], reference) }
+        #expect(stage.orders.count == 1)
+        stage.give(.congested(ids[0]))
+        stage.answer(1)
+        #expect(stage.orders.isEmpty && pages(ids[0]) == [1])
+        ask(ids[1], 9)
+        stage.answer()
+        #expect(pages(ids[1]) == [9], "nobody else waits for it")
+        stage.give(.drained(ids[0]))
+        stage.answer()
+        #expect(pages(ids[0]) == [2, 3])
+    }
+
+    @Test mutating func `pages are paid for by their bytes, and the next one waits for that`() {
+        let rate = HubPolicy.Rate(perSecond: 100_000, burst: 100_000)
+        let changes: [(inout HubPolicy) -> Void] = [{ $0.connection.pages = rate }, { $0.user.pages = rate }, { $0.address.pages = rate }]
+        let answered = changes.map { change in
+            let ids = begin(Self.policy(change), ["ann", "ann", "bob"])
+            stage.holdsLog = false
+            return ids.map { id in
+                ask(id, 1)
+                ask(id, 2)
+                return pages(id).count
+            }
+        }
+        #expect(answered == [[1, 1, 1], [1, 0, 1], [1, 0, 0]])
+        stage.pass(.seconds(60))
+        let eve = stage.client("eve")
+        stage.hear(eve, .join(.init(room: .lobby)))
+        #expect(stage.heard(eve).states.count == 1)
+        stage.hear(eve, .join(.init(room: .lobby)))
+        guard case .after(let wait)? = stage.heard(eve).refusals.first?.retry else {
+            Issue.record("a state is paid for, too")
+            return
+        }
+        stage.pass(.milliseconds(wait))
+        stage.hear(eve, .join(.init(room: .lobby)))
+        #expect(stage.heard(eve).states.count == 1)
+    }
+
+    @Test mutating func `a user and the hub have so many questions open`() {
+        let changes: [(inout HubPolicy) -> Void] = [{ $0.userQuestions = 3 }, { $0.allQuestions = 3 }]
+        let open = changes.map { change in
+            let ids = begin(Self.policy(change), ["ann", "ann", "bob"])
+            let refused = ids.map { id in
+                ask(id, 1)
+                ask(id, 2)
+                return stage.heard(id).codes.count { $0 == .rate }
+            }
+            stage.answer()
+            for id in ids { ask(id, 3) }
+            #expect(ids.allSatisfy { stage.heard($0).codes.isEmpty }, "answered ones count no more")
+            return refused
+        }
+        #expect(open == [[0, 1, 0], [0, 1, 2]])
+    }
+
+    @Test mutating func `nothing is read for one who has left, and nothing is left of it`() {
+        let ids = begin(Self.policy { $0.reads = 1 }, ["ann"])
+        for reference in 1...3 as ClosedRange<Int64> { ask(ids[0], reference) }
+        stage.give(.gone(ids[0]))
+        stage.answer(1)
+        #expect(!stage.orders.contains { if case .fetchBefore = $0 { true } else { false } })
+    }
+
+    @Test mutating func `the last number of a device is acked again without the log`() {
+        let ann = stage.member("ann")
+        stage.publish(ann, 1...2)
+        let acks = stage.heard(ann).acks
+        stage.holdsLog = true
+        stage.publish(ann, 2...2)
+        let again = stage.heard(ann).acks
+        #expect(stage.orders.isEmpty && again.map(\.seq) == [2] && again.first?.isDuplicate == true && again.first?.at == acks.last?.at)
+        stage.publish(ann, 1...1)
+        #expect(stage.orders.count == 1 && stage.heard(ann).isEmpty)
+    }
+}
