@@ -114,6 +114,46 @@ async def signals(port, report):
         report(told < 1.2 * 40 * (256 + 64 * taken) * 1024, "signals of one user are told within a budget of bytes", told)
 
 
+async def answers(port, report):
+    """One user asks short questions with long answers, over as many connections as one may have."""
+    async with contextlib.AsyncExitStack() as stack:
+        maker = await stack.enter_async_context(Guest.at(port, "maker"))
+        await maker.say(t="join", room="answers")
+        for cseq in range(1, 17):
+            await maker.publish(cseq, "answers", "x" * 60_000)
+        await maker.until(lambda: sum(len(frame["acks"]) for frame in maker.of("ack")) == 16)
+        askers = [await stack.enter_async_context(Guest.at(port, "mallory")) for _ in range(64)]
+        for guest in askers:
+            await guest.say(t="join", room="answers", seq=0, limit=1, presence=True)
+            await guest.say(t="pres", room="answers", status="s", meta="m" * 1000)
+        for guest in askers:
+            await guest.until(lambda guest=guest: guest.of("state"))
+
+        async def asked(count, **frame):
+            """Has all ask so often; how many bytes come back in the next seconds, and in what time."""
+            began, before = time.monotonic(), sum(guest.bytes for guest in askers)
+            for guest in askers:
+                guest.frames.clear()
+                for number in range(count):
+                    await guest.say(ref=number, room="answers", **frame)
+                await guest.say(t="ping", n=count)
+            for guest in askers:
+                await guest.until(lambda guest=guest: guest.of("pong"))
+            await asyncio.sleep(3)
+            return sum(guest.bytes for guest in askers) - before, time.monotonic() - began
+
+        told, taken = await asked(30, t="members")
+        print(f"# 1920 questions for 64 who are present, in {taken:.1f} s: {told >> 10} KB were told")
+        most = max(len(guest.of("members")) for guest in askers)
+        report(most <= 4 + 2 * taken, "who is present is told about once a second, however often one asks", (most, taken))
+        told, taken = await asked(30, t="hist", before=17, limit=500)
+        codes = {frame["code"] for guest in askers for frame in guest.of("error")}
+        print(f"# 1920 questions for a megabyte of history, in {taken:.1f} s: {told >> 20} MB were told")
+        report(4001 in codes, "questions for history beyond a user's share are refused", codes)
+        # 64 MiB at once and 8 MiB a second, what 128 open questions may bring, and what JSON and refusals add.
+        report(told < 1.2 * (64 + 128 * 0.5 + 8 * taken) * (1 << 20), "history is told to a user within a budget of bytes", (told, taken))
+
+
 async def disk(port, report):
     """Somebody publishes as much as there is."""
     async with Guest.at(port, "eve") as eve, Guest.at(port, "bob") as bob:
@@ -151,7 +191,7 @@ async def run(holdfast, directory, free_port, report):
     try:
         async with asyncio.timeout(PATIENCE):
             await hub.stdout.readline()
-        for attack in (rooms, signals, disk):
+        for attack in (rooms, signals, answers, disk):
             await attack(port, report)
         private(data, report)
         hub.terminate()

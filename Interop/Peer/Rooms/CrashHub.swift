@@ -85,7 +85,8 @@ struct CrashHub {
                 try demand(seq <= head.head, "\(place) was acked as \(seq), the log ends at \(head.head)")
                 guard seq >= head.base, let device = DeviceID(place.device) else { continue }
                 let found = await log.carryOut([.find(1, room, device, cseq: place.cseq)])
-                try demand(found == [.found(1, FoundEntry(Self.entry(seq, device, place.cseq)))], "\(place) was acked as \(seq), and is gone")
+                let stored = FoundEntry(Self.entry(seq, device, place.cseq))
+                try demand(found == [.found(1, stored)], "\(place) was acked as \(seq), and is gone")
             }
             try await checkMarks(room, log, told, highs)
             heads.append((room, head))

@@ -22,7 +22,7 @@ import Testing
             let next = backlog.next()
             #expect(!next.isEmpty && next.count <= InputBacklog.inARow && Set(next.map(\.id)).count == 1)
             order.append(next[0].id)
-            for saying in next { if case .received(let id, .ping(let number), _) = saying.input { numbers[id, default: []].append(number) } }
+            for case .received(let id, .ping(let number), _) in next.map(\.input) { numbers[id, default: []].append(number) }
         }
         #expect(order.prefix(2) == [loud, calm] && numbers == [loud: Array(1...101), calm: [1, 2]])
         #expect(backlog.next().isEmpty)

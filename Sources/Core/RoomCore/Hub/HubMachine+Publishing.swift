@@ -47,7 +47,8 @@ extension HubMachine {
             counts.duplicates += 1
             find(.duplicate(device, cseq: cseq), device, cseq, for: id, in: name, into: &effects)
         case .next:
-            if let refusal = flaw.map({ Refusal(.malformed, $0) }) ?? judge(publication, rights: standing.rights, hasMark: standing.hasMark, at: now) {
+            let verdict = judge(publication, rights: standing.rights, hasMark: standing.hasMark, at: now)
+            if let refusal = flaw.map({ Refusal(.malformed, $0) }) ?? verdict {
                 // What is refused for good costs what it would have cost.
                 takeRate(bytes, of: id, identity.user, from: visit.address, at: now)
                 return refuse(refusal.code, refusal.retry, refusal.text)
@@ -118,7 +119,9 @@ extension HubMachine {
         case .beyond, .stillBeyond, nil: refuse(.early, .now, "a number before it is missing")
         case .next:
             let hasMark = rooms[name]?.authors[device]?.taken ?? 0 > 0
-            if let refusal = judge(publication, rights: .member, hasMark: hasMark, at: now) { return refuse(refusal.code, refusal.retry, refusal.text) }
+            if let refusal = judge(publication, rights: .member, hasMark: hasMark, at: now) {
+                return refuse(refusal.code, refusal.retry, refusal.text)
+            }
             let size = size(of: publication, by: user, in: name, hasMark: hasMark)
             if let refusal = shortage(for: publication, size, of: nil, in: name, at: now) {
                 return refuse(refusal.code, refusal.retry, refusal.text)
@@ -170,7 +173,9 @@ extension HubMachine {
             if wait > 0 { return Refusal(.quota, retry: .after(wait), "this user has stored as much as one may in a day") }
         }
         guard bytes > 0 else { return nil }
-        if publication.content != nil, policy.roomBytes - bytes < rooms[name]?.bytes ?? 0 { return Refusal(.quota, retry: .after(60_000), "the room holds no more") }
+        if publication.content != nil, policy.roomBytes - bytes < rooms[name]?.bytes ?? 0 {
+            return Refusal(.quota, retry: .after(60_000), "the room holds no more")
+        }
         if space < bytes { return Refusal(.quota, retry: .after(10_000), "the hub stores no more: its disk, or its share of it, is full") }
         return nil
     }

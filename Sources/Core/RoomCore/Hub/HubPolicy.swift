@@ -85,7 +85,9 @@ package struct HubPolicy: Hashable, Sendable {
     package var heldFrames = 64
     /// Bytes of them.
     package var heldBytes = 1 << 20
-    /// Reads of the log that one connection waits for to answer its joins; others wait in line. As many pages of history it may wait for.
+    /// Reads of the log that one connection waits for to answer its joins; others wait in line.
+    ///
+    /// As many pages of history it may wait for.
     package var fetches = 8
     /// Of these, reads that are under way at once for one connection: what comes is not known to be read by it before it says so.
     package var reads = 2
