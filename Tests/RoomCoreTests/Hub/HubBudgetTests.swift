@@ -100,6 +100,21 @@ import Testing
         #expect((2...4).contains(told.count) && told.last?.total == 9)
     }
 
+    @Test mutating func `a change of presence waits four seconds at most, however much was told`() {
+        stage = HubStage(Self.policy { $0.deliveries = .init(perSecond: 100, burst: 1000) })
+        let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
+        stage.pass(.seconds(60))
+        _ = stage.heard(bob)
+        // Twice the burst is missing after this: it would take more than ten seconds to come back.
+        stage.hear(ann, .presence(.lobby, .init(status: "s", meta: Array(repeating: UInt8(ascii: "1"), count: 1000))))
+        #expect(stage.heard(bob).segments.count == 1)
+        stage.hear(ann, .presence(.lobby, .init(status: "t")))
+        stage.pass(.seconds(3))
+        #expect(stage.heard(bob).segments.isEmpty)
+        stage.pass(.seconds(1))
+        #expect(stage.heard(bob).segments.last?.members.map(\.presence.status) == ["t"])
+    }
+
     @Test mutating func `much presence in one room does not silence others for long`() {
         let other = RoomName("other")!
         stage = HubStage(Self.policy { $0.deliveries = .init(perSecond: 10_000, burst: 20_000) })
