@@ -60,6 +60,17 @@ import Testing
         #expect(pages(ids[0]) == [2, 3])
     }
 
+    @Test mutating func `one that is congested while it waits for its turn has nothing read`() {
+        let ids = begin(Self.policy { $0.readBytes = 1 }, ["ann", "bob"])
+        for id in ids { ask(id, 1) }
+        stage.give(.congested(ids[1]))
+        stage.answer(1)
+        #expect(stage.orders.isEmpty && pages(ids[0]) == [1])
+        stage.give(.drained(ids[1]))
+        stage.answer()
+        #expect(pages(ids[1]) == [1])
+    }
+
     @Test mutating func `pages are paid for by their bytes, and the next one waits for that`() {
         let rate = HubPolicy.Rate(perSecond: 100_000, burst: 100_000)
         let changes: [(inout HubPolicy) -> Void] = [{ $0.connection.pages = rate }, { $0.user.pages = rate }, { $0.address.pages = rate }]
