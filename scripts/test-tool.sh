@@ -425,7 +425,7 @@ wait $quotes_pid
 
 # --- Hub
 expect "a hub that nobody could join is none" 64 "--jwks" serve hub
-expect "a hub speaks HTTP/1.1" 64 "HTTP/1.1 only" serve hub --dev --http2
+expect "a hub speaks HTTP/1.1" 64 "Unknown option.*--http2" serve hub --dev --http2
 expect "development tokens stay on this machine" 1 "this machine only" serve hub --dev --host 0.0.0.0 --port 0 --data "$work/hub"
 echo short >"$work/secret"
 expect "a secret that is short is refused" 1 "32 bytes" serve hub --secret-file "$work/secret" --port 0 --data "$work/hub"

@@ -89,7 +89,7 @@ public final class WAMPClient: Sendable {
 
     /// Leaves the realm and closes the socket for good; returns when that is done.
     ///
-    /// The router is told goodbye, and has ``WAMPOptions/answerPatience`` to answer. What waits for an answer ends with
+    /// The router is told goodbye, and has ``WAMPOptions/goodbyePatience`` to answer. What waits for an answer ends with
     /// ``WAMPError/Code/closed``, streams end in peace.
     public func close() async {
         desk.leave()

@@ -10,8 +10,10 @@ public struct WAMPOptions: Sendable {
     public var agent = "holdfast"
     /// How long joining may take from the opening of a connection.
     public var joinPatience = Duration.seconds(10)
-    /// How long the router's answers to SUBSCRIBE, UNSUBSCRIBE, REGISTER, UNREGISTER and GOODBYE may take.
+    /// How long the router's answers to SUBSCRIBE, UNSUBSCRIBE, REGISTER and UNREGISTER may take.
     public var answerPatience = Duration.seconds(10)
+    /// How long the router's answer to GOODBYE may take; the connection ends then.
+    public var goodbyePatience = Duration.seconds(2)
     /// How long subscribing and registering may wait for the session; nil: not at all.
     public var requestPatience: Duration? = .seconds(10)
     /// How many requests may wait for the session, or for their answer, at once.
@@ -54,7 +56,7 @@ public struct WAMPOptions: Sendable {
     func policy(_ realm: String, _ authentication: WAMPAuthentication) -> ClientPolicy {
         ClientPolicy(
             realm: realm, authID: authentication.authID, authRole: authentication.authRole, authMethods: authentication.methods,
-            agent: agent, joinPatience: joinPatience, answerPatience: answerPatience, maximumWaiting: maximumWaiting,
-            maximumInvocations: maximumInvocations)
+            agent: agent, joinPatience: joinPatience, answerPatience: answerPatience, goodbyePatience: goodbyePatience,
+            maximumWaiting: maximumWaiting, maximumInvocations: maximumInvocations)
     }
 }

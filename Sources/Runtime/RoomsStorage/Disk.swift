@@ -18,6 +18,13 @@ package enum Disk {
         package var text: String { String(cString: strerror(number)) }
     }
 
+    /// Whether something is there that is neither a file nor a directory: a pipe, a socket or a device.
+    package static func isSpecial(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return false }
+        return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+    }
+
     /// Gives a file another name when it is on disk, and waits until that is on disk too.
     package static func settle(_ path: String, as final: String) throws(Failure) {
         try sync(path)

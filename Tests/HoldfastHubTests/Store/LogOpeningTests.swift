@@ -40,6 +40,14 @@ struct LogOpeningTests {
         }
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: ["rooms.sqlite", "rooms.sqlite-wal", "rooms.sqlite.new", "high", "high.new", "lock"])
+    func `a pipe in the place of a file is no log, and nobody waits for it`(name: String) async throws {
+        try FileManager.default.createDirectory(atPath: bench.path, withIntermediateDirectories: true)
+        let pipe = bench.path + "/" + name
+        #expect(mkfifo(pipe, 0o600) == 0)
+        #expect(await failure() == .corrupt("\(pipe) is no file"))
+    }
+
     @Test func `a file of another program is left alone`() async throws {
         try await filled()
         try LogBench.edit(bench.file, "PRAGMA application_id = 7")

@@ -186,6 +186,16 @@ import Testing
         #expect(bench.look() == [], "nothing counts any more until the connection has ended")
     }
 
+    @Test func `a router that does not answer GOODBYE is left soon`() {
+        var bench = ClientBench.joined()
+        bench.handle(.leave(reason: "wamp.close.close_realm"))
+        _ = bench.look()
+        bench.pass(.milliseconds(1999))
+        #expect(bench.look() == [])
+        bench.pass(.milliseconds(1))
+        #expect(bench.look() == [.drop(.left)])
+    }
+
     @Test func `an ABORT of a session that has joined is not answered`() {
         var bench = ClientBench.joined()
         bench.receive(.abort(details: [:], reason: "wamp.error.protocol_violation", .none))

@@ -109,7 +109,7 @@ extension ClientMachine {
             phase = .leaving
             part(.ended, at: now, into: &effects)
             endEverything(into: &effects)
-            alarms.set(.goodbye, at: now + policy.answerPatience)
+            alarms.set(.goodbye, at: now + policy.goodbyePatience)
         case .greeted, .proving, .checking:
             abort(WAMPURI.Close.closeRealm, "the client leaves", into: &effects)
             drop(.left, at: now, into: &effects)

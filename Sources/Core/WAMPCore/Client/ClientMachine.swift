@@ -38,6 +38,7 @@ public struct ClientMachine: Machine {
     public init(policy: ClientPolicy, seed: UInt64) {
         var policy = policy
         (policy.joinPatience, policy.answerPatience) = (policy.joinPatience.bounded, policy.answerPatience.bounded)
+        policy.goodbyePatience = policy.goodbyePatience.bounded
         (self.policy, generator) = (policy, SplitMix64(seed: seed))
     }
 

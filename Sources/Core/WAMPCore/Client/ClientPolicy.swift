@@ -12,10 +12,12 @@ public struct ClientPolicy: Hashable, Sendable {
     public var agent: String
     /// How long joining may take from the opening of the connection.
     public var joinPatience: Duration
-    /// How long the router's answers to SUBSCRIBE, UNSUBSCRIBE, REGISTER, UNREGISTER and GOODBYE may take.
+    /// How long the router's answers to SUBSCRIBE, UNSUBSCRIBE, REGISTER and UNREGISTER may take.
     ///
     /// Who comes for a topic or procedure about which one is owed for longer gets another connection.
     public var answerPatience: Duration
+    /// How long the router's answer to GOODBYE may take; the connection ends then.
+    public var goodbyePatience: Duration
     /// How many requests may wait for the session, or for their answer, at once.
     public var maximumWaiting: Int
     /// How many of a procedure's invocations may run at once; more are refused with `wamp.error.unavailable`.
@@ -23,15 +25,16 @@ public struct ClientPolicy: Hashable, Sendable {
     /// How long the first pause is before a registration that was refused is tried again; it doubles up to 5 s.
     public var retryPause: Duration
 
-    /// A policy: 10 s to join, 10 s to be answered, 65,536 waiting, 1,024 invocations a procedure, 100 ms.
+    /// A policy: 10 s to join, 10 s to be answered, 2 s for GOODBYE, 65,536 waiting, 1,024 invocations a procedure, 100 ms.
     public init(
         realm: String, authID: String? = nil, authRole: String? = nil, authMethods: [String] = [],
         agent: String = "holdfast", joinPatience: Duration = .seconds(10), answerPatience: Duration = .seconds(10),
+        goodbyePatience: Duration = .seconds(2),
         maximumWaiting: Int = 65536, maximumInvocations: Int = 1024, retryPause: Duration = .milliseconds(100)
     ) {
         (self.realm, self.authID, self.authRole) = (realm, authID, authRole)
         (self.authMethods, self.agent) = (authMethods, agent)
-        (self.joinPatience, self.answerPatience) = (joinPatience, answerPatience)
+        (self.joinPatience, self.answerPatience, self.goodbyePatience) = (joinPatience, answerPatience, goodbyePatience)
         (self.maximumWaiting, self.maximumInvocations, self.retryPause) = (maximumWaiting, maximumInvocations, retryPause)
     }
 }

@@ -19,6 +19,8 @@ extension LogPlace {
     /// What is not as it should be is left as it is.
     func open(drawsNewEpochs: Bool, checkedBytes: Int64, hook: StoreHook?) throws(RoomLogError) -> OpenedLog {
         let files = FileManager.default
+        // Opening a pipe would wait for whoever writes to it.
+        if let odd = self.files.first(where: { Disk.isSpecial($0) }) { throw .corrupt("\(odd) is no file") }
         let lock: FileLock
         do throws(FileLock.Failure) { lock = try FileLock(self.lock) } catch {
             switch error {

@@ -11,9 +11,10 @@ struct ServeEchoCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var serve: ServeOptions
+    @OptionGroup var messages: ServeMessageOptions
 
     func run() async throws {
-        let development = DevelopmentServer(serve)
+        let development = DevelopmentServer(serve, messages)
         try await development.run { configuration in
             WebSocketServer(configuration: configuration) { connection, request in
                 try await EchoHandler(log: development.log).serve(connection, request)

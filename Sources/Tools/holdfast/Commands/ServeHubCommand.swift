@@ -26,14 +26,6 @@ struct ServeHubCommand: AsyncParsableCommand {
     @OptionGroup var serve: ServeOptions
     @OptionGroup var hub: HubOptions
 
-    func validate() throws {
-        guard serve.http.version == .http1 else { throw ValidationError("a hub speaks HTTP/1.1 only.") }
-        guard serve.maxMessage == nil, !serve.noCompression else {
-            throw ValidationError(
-                "a hub does not compress, and takes frames as its protocol says: --max-message and --no-compression have no effect.")
-        }
-    }
-
     func run() async throws {
         let file = try hub.settings()
         let hub = try file.completing(hub)

@@ -19,6 +19,7 @@ struct ServeQuotesCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var serve: ServeOptions
+    @OptionGroup var messages: ServeMessageOptions
 
     @Option(help: "How many symbols, 1 to \(MarketPlan.symbolCounts.upperBound).")
     var symbols = 500
@@ -57,7 +58,7 @@ struct ServeQuotesCommand: AsyncParsableCommand {
         let opening = Int64(Date().timeIntervalSince1970 * 1000)
         let floor = MarketFloor(
             MarketPlan(symbols: symbols, rate: rate, seed: seed, mood: bursts ? .lively : .calm, opening: opening))
-        let development = DevelopmentServer(serve, path: "/feed")
+        let development = DevelopmentServer(serve, messages, path: "/feed")
         let server = QuotesServer(floor: floor, drop: drop, seed: seed, log: development.log)
         development.log.note("\(symbols.counted("symbol")), \(rate.grouped) ticks/s, seed \(seed)")
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -26,11 +26,12 @@ struct ServeWAMPCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var serve: ServeOptions
+    @OptionGroup var messages: ServeMessageOptions
     @OptionGroup var router: RouterOptions
 
     func run() async throws {
         var serve = serve
         serve.port = serve.port ?? 9001
-        try await RouterRunner(options: serve).run { server, log in try router.configuration(server, log) }
+        try await RouterRunner(serve, messages).run { server, log in try router.configuration(server, log) }
     }
 }

@@ -26,7 +26,7 @@ struct WAMPCallCommand: WAMPRealmCommand {
 
     @OptionGroup(title: "Arguments") var payload: WAMPPayloadOptions
 
-    @Option(help: ArgumentHelp("How long the result may take (default: 30 s).", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long the result may take, with --progress each part of it (default: 30 s).", valueName: "seconds"))
     var timeout = Seconds(30)
 
     @Flag(help: "Print the parts of a result as they come.")

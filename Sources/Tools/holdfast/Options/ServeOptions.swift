@@ -36,14 +36,6 @@ struct ServeOptions: ParsableArguments {
                 """, valueName: "origin"))
     var origin: [String] = []
 
-    @OptionGroup var http: HTTPVersionOptions
-
-    @Option(help: ArgumentHelp("The largest message taken, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
-    var maxMessage: ByteCount?
-
-    @Flag(help: "Do not agree to permessage-deflate.")
-    var noCompression = false
-
     @Option(
         defaultAsFlag: 0,
         help: ArgumentHelp(
@@ -77,9 +69,6 @@ struct ServeOptions: ParsableArguments {
                 certificateChainFile: certificateFile, privateKeyFile: keyFile, minimumVersion: tlsMin ?? .tls12)
         }
         configuration.origins.allowed = origin
-        configuration.httpVersion = http.version
-        if let maxMessage { configuration.limits.message = maxMessage.bytes }
-        if noCompression { configuration.compression = nil }
         return configuration
     }
 }

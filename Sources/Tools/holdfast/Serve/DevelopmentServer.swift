@@ -6,13 +6,14 @@ import HoldfastServer
 /// Runs a server as its options say, until a signal comes.
 struct DevelopmentServer: Sendable {
     let options: ServeOptions
+    let messages: ServeMessageOptions
     /// The path of the URL that is printed.
     var path = "/"
     let log: ServerLog
 
-    init(_ options: ServeOptions, path: String = "/") {
+    init(_ options: ServeOptions, _ messages: ServeMessageOptions, path: String = "/") {
         let style = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
-        (self.options, self.path, log) = (options, path, ServerLog(style: style, isQuiet: options.quiet))
+        (self.options, self.messages, self.path, log) = (options, messages, path, ServerLog(style: style, isQuiet: options.quiet))
     }
 
     /// Prints the URL once it listens, and returns when all connections are closed; a problem is told, and ends with its status.
@@ -43,6 +44,7 @@ struct DevelopmentServer: Sendable {
     /// What the options ask for; as many connections as there can be files, and where others than this machine may come, half for each.
     private func settings(_ certificate: SelfSignedCertificate?) -> WebSocketServerConfiguration {
         var configuration = options.configuration(certificate)
+        messages.apply(to: &configuration)
         configuration.maximumConnections = OpenFiles.makeRoom(forConnections: configuration.maximumConnections)
         if !OriginPolicy.isLoopback(host: configuration.host) {
             configuration.maximumConnectionsPerAddress = OpenFiles.share(ofConnections: configuration.maximumConnections)

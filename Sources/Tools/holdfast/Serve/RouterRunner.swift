@@ -6,11 +6,12 @@ import HoldfastServer
 /// Runs a WAMP router as its options say, until a signal comes.
 struct RouterRunner: Sendable {
     let options: ServeOptions
+    let messages: ServeMessageOptions
     let log: ServerLog
 
-    init(options: ServeOptions) {
+    init(_ options: ServeOptions, _ messages: ServeMessageOptions) {
         let style = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
-        (self.options, log) = (options, ServerLog(style: style, isQuiet: options.quiet))
+        (self.options, self.messages, log) = (options, messages, ServerLog(style: style, isQuiet: options.quiet))
     }
 
     /// Prints the URL once it listens, and returns when all sessions were told; a problem is told, and ends with its status.
@@ -18,7 +19,9 @@ struct RouterRunner: Sendable {
         do {
             let certificate = try options.tlsSelfSigned ? SelfSignedCertificate.make() : nil
             defer { certificate?.remove() }
-            try await run(try configure(options.configuration(certificate), log), certificate)
+            var server = options.configuration(certificate)
+            messages.apply(to: &server)
+            try await run(try configure(server, log), certificate)
         } catch {
             log.problem("\(error)")
             throw Outcome.failed.code

@@ -41,6 +41,8 @@ extension WAMPRealmCommand {
                 let subprotocols = realm.serialization.map { [$0.subprotocol] } ?? socket.connection.subprotocols
                 socket.connection = connecting
                 socket.connection.subprotocols = subprotocols
+                // A router that does not answer GOODBYE may not answer a close frame either: the command ends in spite of that.
+                socket.connection.timeouts.close = min(socket.connection.timeouts.close, .seconds(3))
             }
         }
     }
