@@ -318,20 +318,6 @@ async def forged(hub):
         report(await Client(socket, "mute").close_code() == 4002, "who says nothing is not waited for")
 
 
-async def voids(hub):
-    """Who may only read burns numbers in many rooms: each would be a row on disk."""
-    async with hub.connect() as socket:
-        client, codes, marks = Client(socket, "reader"), [], 0
-        await client.hello(token("reader", rooms={"*": "r"}))
-        for number in range(50):
-            await client.say(t="join", room=f"voids-{number}")
-            marks += (await client.hear("state")).get("high", 0)
-            await client.say(t="pub", room=f"voids-{number}", cseq=1, id=str(uuid.uuid4()), at=now(), void=True)
-            frame = await client.hear("ack", "error")
-            codes.append((frame.get("code"), frame.get("retry")))
-        report(set(codes) == {(3001, "after")} and marks == 0, "who may only read cannot burn the first number of a device", set(codes))
-
-
 async def floods(hub):
     async with hub.connect() as socket:
         client = Client(socket, "flooder")
@@ -452,7 +438,7 @@ async def main():
         members = [asyncio.create_task(each.run()) for each in honest]
         await asyncio.sleep(1)
         before = hub.memory
-        for attack in (refused_tokens, ended_token, forged, voids, mutations, http, limits, floods, plain_floods, slow_reader):
+        for attack in (refused_tokens, ended_token, forged, mutations, http, limits, floods, plain_floods, slow_reader):
             try:
                 await attack(hub)
             except Exception as error:  # noqa: BLE001: whatever it is, the others are told too

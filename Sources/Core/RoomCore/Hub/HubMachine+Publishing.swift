@@ -47,7 +47,7 @@ extension HubMachine {
             counts.duplicates += 1
             find(.duplicate(device, cseq: cseq), device, cseq, for: id, in: name, into: &effects)
         case .next:
-            let verdict = judge(publication, rights: standing.rights, hasMark: standing.hasMark, at: now)
+            let verdict = judge(publication, rights: standing.rights, at: now)
             if let refusal = flaw.map({ Refusal(.malformed, $0) }) ?? verdict {
                 // What is refused for good costs what it would have cost.
                 takeRate(bytes, of: id, identity.user, from: visit.address, at: now)
@@ -119,7 +119,7 @@ extension HubMachine {
         case .beyond, .stillBeyond, nil: refuse(.early, .now, "a number before it is missing")
         case .next:
             let hasMark = rooms[name]?.authors[device]?.taken ?? 0 > 0
-            if let refusal = judge(publication, rights: .member, hasMark: hasMark, at: now) {
+            if let refusal = judge(publication, rights: .member, at: now) {
                 return refuse(refusal.code, refusal.retry, refusal.text)
             }
             let size = size(of: publication, by: user, in: name, hasMark: hasMark)
@@ -135,13 +135,9 @@ extension HubMachine {
 
     /// Why a publication cannot be taken, now or ever, if so.
     ///
-    /// A void only burns its number. It can be taken from one who may not write, too, where its device has a mark already: it would make rows
-    /// on disk otherwise, of a room and a device. Such a one asks again, and goes on when the right comes back.
-    private func judge(_ publication: Publication, rights: RoomRights, hasMark: Bool, at now: Moment) -> Refusal? {
-        guard let content = publication.content else {
-            guard !hasMark, !rights.contains(.write) else { return nil }
-            return Refusal(.rights, retry: .after(Self.milliseconds(policy.voidRetry)), "no right to write, and nothing to burn here")
-        }
+    /// A void always can: it only burns its number. What is behind it would wait for ever otherwise.
+    private func judge(_ publication: Publication, rights: RoomRights, at now: Moment) -> Refusal? {
+        guard let content = publication.content else { return nil }
         let lengths = 1...RoomsLimits.typeLength
         guard rights.contains(.write) else { return Refusal(.rights, "no right to write") }
         guard Int64(content.payload.bytes.count) <= policy.limits.body else { return Refusal(.size, "the payload is too long") }

@@ -99,8 +99,6 @@ package struct HubPolicy: Hashable, Sendable {
     package var userQuestions = 128
     /// Questions that are open in all; beyond them only joins ask.
     package var allQuestions = 8192
-    /// After how long one who may not write asks again to burn the first number of a device.
-    package var voidRetry: Duration = .seconds(10)
     /// Rooms open at once; those that nobody is in make way for others.
     package var openRooms = 100_000
     /// Records of a room that wait for the log.
