@@ -119,15 +119,16 @@ async def answers(port, report):
     async with contextlib.AsyncExitStack() as stack:
         maker = await stack.enter_async_context(Guest.at(port, "maker"))
         await maker.say(t="join", room="answers")
+        await maker.until(lambda: maker.of("state"))
         for cseq in range(1, 17):
             await maker.publish(cseq, "answers", "x" * 60_000)
         await maker.until(lambda: sum(len(frame["acks"]) for frame in maker.of("ack")) == 16)
         askers = [await stack.enter_async_context(Guest.at(port, "mallory")) for _ in range(64)]
         for guest in askers:
             await guest.say(t="join", room="answers", seq=0, limit=1, presence=True)
-            await guest.say(t="pres", room="answers", status="s", meta="m" * 1000)
         for guest in askers:
             await guest.until(lambda guest=guest: guest.of("state"))
+            await guest.say(t="pres", room="answers", status="s", meta="m" * 1000)
 
         async def asked(count, **frame):
             """Has all ask so often; how many bytes come back in the next seconds, and in what time."""
