@@ -204,6 +204,8 @@ import Testing
                 let peer = try await stage.connect()
                 var a: WebSocketEvents.AsyncIterator? = stage.socket.events(buffering: .latest).makeAsyncIterator()
                 var b: WebSocketEvents.AsyncIterator? = stage.socket.events(buffering: .suspend(capacity: 1)).makeAsyncIterator()
+                // What is told before the second listens is not told to it.
+                try await peer.send(.text("read"))
                 _ = await b?.next()
                 _ = await a?.next()
                 try await peer.send(.text("unread"))
