@@ -90,9 +90,8 @@ extension Data {
     ///
     /// - Parameter isStrict: Whether lone surrogates and numbers beyond a Double are refused, as they are of what a client says.
     func json(_ field: StaticString, isStrict: Bool = false) throws(FrameError) -> [UInt8] {
-        let bytes = [UInt8](self)
-        guard Payload.isJSON(bytes, isStrict: isStrict) else { throw FrameError(.invalidValue, field: field) }
-        return bytes
+        guard let value = Payload.value(ofJSON: [UInt8](self), isStrict: isStrict) else { throw FrameError(.invalidValue, field: field) }
+        return value
     }
 }
 

@@ -58,6 +58,12 @@ import Testing
         ] { #expect(Payload(json: Array(json.utf8)) == nil, "\(json)") }
     }
 
+    @Test func `white space around a value is no part of it`() {
+        #expect(Payload(json: Array("\t [1, 2]\r\n".utf8)) == .json(Array("[1, 2]".utf8)))
+        #expect(Payload(json: Array(" 1 2 ".utf8)) == nil)
+        #expect(Payload(json: Array(" ".utf8)) == nil)
+    }
+
     @Test func `a character beyond U+FFFF is two surrogates in order`() {
         for json in [#""\ud83d\ude00""#, #""\uD83D\uDE00x""#, #""\u00e9\\ud800""#] {
             #expect(Payload(json: Array(json.utf8)) != nil, "\(json)")

@@ -156,10 +156,16 @@ import CodecCore
 
     /// Takes any one value as it is written.
     mutating func raw() throws(FrameError) -> [UInt8] {
+        let range = try range()
+        return unsafe [UInt8](slice(from: range.lowerBound, to: range.upperBound))
+    }
+
+    /// Goes past any one value, and says where it is.
+    mutating func range() throws(FrameError) -> Range<Int> {
         skipSpace()
         let start = position
         try skip()
-        return unsafe [UInt8](slice(from: start, to: position))
+        return start..<position
     }
 
     // MARK: - Passing over
