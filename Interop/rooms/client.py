@@ -94,7 +94,7 @@ class Room:
 
     def __init__(self, client, name):
         self.client, self.store, self.name = client, client.store, name
-        self.epoch, self.seq, self.first, self.next, messages = self.store.room(name)
+        self.epoch, self.seq, self.proof, self.first, self.next, messages = self.store.room(name)
         self.outbox = {message.cseq: message for message in messages if message.state != "failed"}
         client.history.note("opened", name, epoch=self.epoch, seq=self.seq, count=self.seq - self.first + 1)
         for message in messages:
@@ -114,7 +114,10 @@ class Room:
     def join_fields(self):
         self.join_sent, self.join_at, self.is_live = time.monotonic(), None, False
         fields = {"room": self.name, "presence": True, "next": self.next}
-        return fields if self.epoch == NOWHERE else fields | {"epoch": self.epoch, "seq": self.seq, "limit": 1000}
+        if self.epoch == NOWHERE:
+            return fields
+        shown = {"proof": self.proof} if self.proof else {}
+        return fields | shown | {"epoch": self.epoch, "seq": self.seq, "limit": 1000}
 
     def join(self):
         self.client.say(t="join", **self.join_fields())
@@ -127,17 +130,16 @@ class Room:
         if [entry.seq for entry in entries] != list(range(seq, to + 1)):
             raise ValueError(f"a state of {seq} to {to} holds other entries")
         if frame.get("snapshot"):
-            if epoch == self.epoch and to < self.seq:
-                raise ValueError(f"a snapshot to {to} after {self.seq} of the same epoch")
-            proved = self.proved(entries)
-            self.store.take(self.name, epoch, to, entries, [message.cseq for message, _ in proved], replaces=True)
+            # It may end before our cursor in the same epoch: the log went back, and we had nothing that proves it.
+            proved, self.proof = self.proved(entries), frame.get("proof")
+            self.store.take(self.name, epoch, to, self.proof, entries, [message.cseq for message, _ in proved], replaces=True)
             self.epoch, self.seq, self.first = epoch, to, to - len(entries) + 1
             self.client.history.note("replaced", self.name, epoch=epoch, seq=to, items=told(entries))
             self.tell(proved, epoch)
         elif epoch != self.epoch or seq > self.seq + 1:
             raise ValueError(f"a state of {epoch} from {seq} for a cursor at {self.seq} of {self.epoch}")
         else:
-            self.apply(epoch, entries)
+            self.apply(epoch, entries, frame.get("proof"))
         self.has_state = True
         if frame.get("more"):
             self.join()
@@ -165,9 +167,9 @@ class Room:
 
     def messages(self, frame, entries):
         if self.is_live:
-            self.apply(frame["epoch"], entries)
+            self.apply(frame["epoch"], entries, frame.get("proof"))
 
-    def apply(self, epoch, entries):
+    def apply(self, epoch, entries, proof):
         """Takes what follows the cursor; what is there already is dropped, and after a gap nothing more is taken."""
         fresh = [entry for entry in entries if entry.seq > self.seq]
         follows = epoch == self.epoch and all(entry.seq == self.seq + 1 + place for place, entry in enumerate(fresh))
@@ -175,11 +177,13 @@ class Room:
             return self.join()
         if fresh:
             proved = self.proved(fresh)
-            self.store.take(self.name, epoch, fresh[-1].seq, fresh, [message.cseq for message, _ in proved])
-            self.seq = fresh[-1].seq
+            self.store.take(self.name, epoch, fresh[-1].seq, proof, fresh, [message.cseq for message, _ in proved])
+            self.seq, self.proof = fresh[-1].seq, proof
             self.client.history.note("applied", self.name, epoch=epoch, items=told(fresh))
             self.tell(proved, epoch)
             self.pump()
+        elif not entries or entries[-1].seq == self.seq:
+            self.proof = proof or self.proof
 
     def proved(self, entries):
         """What entries of our own prove stored, each with its place."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 TABLES = """
 CREATE TABLE IF NOT EXISTS store (device TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS room (name TEXT PRIMARY KEY, epoch TEXT NOT NULL, seq INTEGER NOT NULL, first INTEGER NOT NULL,
-    next INTEGER NOT NULL);
+    next INTEGER NOT NULL, proof TEXT);
 CREATE TABLE IF NOT EXISTS entry (room TEXT, seq INTEGER, id TEXT, device TEXT, cseq INTEGER, digest TEXT, body BLOB,
     PRIMARY KEY (room, seq)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outbox (room TEXT, cseq INTEGER, id TEXT, at INTEGER, kind TEXT, body BLOB, is_binary INTEGER, state TEXT,
@@ -47,6 +47,8 @@ class Store:
         self.file.execute("PRAGMA journal_mode = WAL")
         self.file.execute("PRAGMA synchronous = FULL")
         self.file.executescript(TABLES)
+        if "proof" not in [column[1] for column in self.file.execute("PRAGMA table_info(room)")]:  # of an earlier version
+            self.file.execute("ALTER TABLE room ADD COLUMN proof TEXT")
         row = self.file.execute("SELECT device FROM store").fetchone()
         self.device = row[0] if row else uuid.uuid4().hex
         if row is None:
@@ -64,9 +66,9 @@ class Store:
             raise
 
     def room(self, name):
-        """The cursor (epoch, seq), the first entry that is stored, the next cseq, and the outbox in order."""
-        self.file.execute("INSERT OR IGNORE INTO room VALUES (?, ?, 0, 1, 1)", (name, NOWHERE))
-        row = self.file.execute("SELECT epoch, seq, first, next FROM room WHERE name = ?", (name,)).fetchone()
+        """The cursor (epoch, seq, proof), the first entry that is stored, the next cseq, and the outbox in order."""
+        self.file.execute("INSERT OR IGNORE INTO room VALUES (?, ?, 0, 1, 1, NULL)", (name, NOWHERE))
+        row = self.file.execute("SELECT epoch, seq, proof, first, next FROM room WHERE name = ?", (name,)).fetchone()
         outbox = self.file.execute(
             "SELECT cseq, id, at, kind, body, is_binary, state FROM outbox WHERE room = ? ORDER BY cseq", (name,))
         return *row, [Message(*message) for message in outbox]
@@ -87,13 +89,13 @@ class Store:
     def remove(self, room, numbers):
         self.write(*(("DELETE FROM outbox WHERE room = ? AND cseq = ?", (room, cseq)) for cseq in numbers))
 
-    def take(self, room, epoch, seq, entries, proved, replaces=False):
-        """Entries and the cursor behind them, and what they prove stored of the outbox."""
+    def take(self, room, epoch, seq, proof, entries, proved, replaces=False):
+        """Entries and the cursor behind them with the hub's proof of it, and what they prove stored of the outbox."""
         changes = [("DELETE FROM entry WHERE room = ?", (room,))] if replaces else []
         changes += [
             ("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)", (room, *vars(entry).values())) for entry in entries]
         changes += [("DELETE FROM outbox WHERE room = ? AND cseq = ?", (room, cseq)) for cseq in proved]
-        changes.append(("UPDATE room SET epoch = ?, seq = ? WHERE name = ?", (epoch, seq, room)))
+        changes.append(("UPDATE room SET epoch = ?, seq = ?, proof = ? WHERE name = ?", (epoch, seq, proof, room)))
         if replaces:
             changes.append(("UPDATE room SET first = ? WHERE name = ?", (seq - len(entries) + 1, room)))
         self.write(*changes)

@@ -18,7 +18,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 ROUNDS = 40
 RIGHTS = "rwpa"
 RETRIES = ["never", "now", "after", "reconnect"]
-HALVES = ("id", "device", "highId")
+HALVES = ("id", "device", "highId", "proof")
 NUMBERS = [1, 2, 127, 128, 2**31, 2**32 + 1, 2**53]
 
 
@@ -59,7 +59,8 @@ class Frames:
 
     def join(self) -> dict:
         cursor = {"epoch": self.digits(16), "seq": self.number()} if self.flag() else {"seq": -self.number()}
-        return {"room": self.text(), "next": self.number()} | cursor | self.sometimes({"limit": self.number(), "presence": True})
+        return {"room": self.text(), "next": self.number()} | cursor | self.sometimes(
+            {"limit": self.number(), "presence": True, "proof": self.digits(32)})
 
     def about(self) -> dict:
         return self.sometimes({"about": {"kind": self.text(), "seq": self.number()}})
@@ -103,9 +104,10 @@ class Frames:
             | self.sometimes({
                 "from": self.number(), "to": self.number(), "head": self.number(), "base": self.number(), "items": self.several(self.entry),
                 "snapshot": True, "more": True, "high": self.number(), "highId": self.uuid(),
+                "proof": self.digits(32),
                 "reads": self.several(lambda: {"user": self.text(), "seq": self.number()}),
             }),
-            {"t": "msg", "items": self.several(self.entry)} | log, {"t": "ack", "acks": self.several(self.ack)} | log,
+            {"t": "msg", "items": self.several(self.entry)} | log | self.sometimes({"proof": self.digits(32)}), {"t": "ack", "acks": self.several(self.ack)} | log,
             {"t": "hole", "expected": self.number()} | room, {"t": "lag", "head": self.number()} | room,
             {"t": "page", "ref": self.number(), "items": self.several(self.entry), "base": self.number()} | log,
             {"t": "read", "user": self.text(), "seq": self.number()} | room,

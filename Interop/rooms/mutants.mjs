@@ -23,7 +23,9 @@ const mutants = {
         "an entry is taken twice": "⟦if (item.seq <= room.seq + fresh.length) continue;→⟧",
         "a gap is not seen": "if (⟦item.seq !== room.seq + fresh.length + 1→false⟧) {",
         "another epoch is not seen": "⟦if (epoch !== room.epoch) return joining.again(room);→⟧",
-        "an entry proves nothing": "await store.append(room.name, epoch, fresh, ⟦proved→[]⟧); room.appended(fresh); this",
+        "an entry proves nothing": "await store.append(room.name, epoch, fresh, ⟦proved→[]⟧, shown); room.appended(fresh, shown); this",
+        "a proof is not stored": "await store.append(room.name, epoch, fresh, proved⟦, shown→⟧); room.appended(fresh, shown); this",
+        "the proof of the entry before is kept": "room.appended(fresh⟦, shown→, room.proof⟧); this",
     },
     "outbox.mjs": {
         "an ack without a place counts as stored": "else if (id === row.id⟦ && seq > 0→⟧) {",
@@ -46,6 +48,7 @@ const mutants = {
     },
     "room.mjs": {
         "a backup is not seen": "if (⟦high >= this.next || →⟧(row",
+        "a proof is not shown": "return { room: this.name, ...cursor, ⟦...shown, →⟧...wishes",
         "a rewound log is not seen": "return ⟦(this.outbox[0]?.cseq ?? this.next) > this.high + 1→false⟧;",
     },
     "store.mjs": {
@@ -53,8 +56,9 @@ const mutants = {
             '⟦await tx.put("rooms", room, { ...record, next: record.next + 1 }); →⟧return row; }); } /** Entries',
         "what entries prove stays in the outbox":
             '⟦for (const cseq of proved) await tx.delete("outbox", [room, cseq]); →⟧await tx.put("rooms", room, '
-                + '{ ...record, seq, first });',
-        "the cursor is not stored": 'await tx.put("rooms", room, { ...record, ⟦seq, →⟧first });',
+                + '{ ...record, seq, first, proof });',
+        "the cursor is not stored": 'await tx.put("rooms", room, { ...record, ⟦seq, →⟧first, proof });',
+        "the read marker outlives what it was of": "record.epoch === epoch⟦ && seq >= record.seq→⟧ ? record.read",
         "a renewed store keeps its device": '⟦await tx.put("meta", "device", hexadecimal(16)); →⟧const next',
     },
     "turns.mjs": {

@@ -107,9 +107,11 @@ export class ModelHub {
     links = new Set();
     rooms = new Map();
     isUp = true;
-    counts = { dup: 0, hole: 0, snapshot: 0, refused: 0 };
+    counts = { dup: 0, hole: 0, snapshot: 0, refused: 0, proved: 0 };
     limits = { frame: 1 << 20, body: 65_536, roomWindow: 4, window: 6, rooms: 100, page: 5 };
     #epochs = 0;
+    /** Whether its key is another one than that of the proofs. */
+    forgetsProofs = false;
     /** How far its clock is behind, in milliseconds. */
     behind = 0;
 
@@ -148,12 +150,12 @@ export class ModelHub {
         for (const link of [...this.links]) link.cut();
     }
 
-    /** The log loses its last entries: another incarnation. */
-    rewind(name, count) {
+    /** The log loses its last entries: another incarnation, unless nobody sees it. */
+    rewind(name, count, isUnseen = false) {
         this.kill();
         const room = this.room(name);
         const lost = room.entries.splice(Math.max(room.base - 1, room.entries.length - count));
-        room.epoch = this.#epoch();
+        if (!isUnseen) room.epoch = this.#epoch();
         for (const { device, before } of lost.reverse()) room.marks.set(device, before);
         return lost.length;
     }
@@ -182,13 +184,25 @@ export class ModelHub {
         for (const join of joins) this.#join(link, join);
     }
 
-    #join(link, { room: name, epoch, seq = 0, limit }) {
+    /** What stands at a place, in words that only this hub reads. */
+    #proof({ epoch, entries }, seq) {
+        return seq > 0 && seq <= entries.length ? `${epoch}.${seq}.${entries[seq - 1].entry.id}` : undefined;
+    }
+
+    #join(link, { room: name, epoch, seq = 0, limit, proof }) {
         if (name === this.badRoom) return link.cut();
         if (this.foreign.has(`${name} ${link.device}`)) return link.say({ t: "error", code: 2003, retry: "never", room: name });
         if (this.crowded === name) return link.say({ t: "error", code: 4003, retry: "never", room: name, text: "too many rooms" });
         if (this.random() < (this.refusals ?? 0)) return link.say({ t: "error", code: 5002, retry: "after", after: 300, room: name });
         const room = this.room(name);
         const head = room.entries.length;
+        const isProved = epoch === room.epoch && proof?.startsWith(`${epoch}.${seq}.`);
+        if (isProved && !this.forgetsProofs && (seq > head || (seq >= room.base && proof !== this.#proof(room, seq)))) {
+            room.epoch = this.#epoch();
+            this.counts.proved++;
+            for (const member of room.members.keys()) member.say({ t: "lag", room: name, head });
+            room.members.clear();
+        }
         const isResumed = epoch === room.epoch && room.base - 1 <= seq && seq <= head && head - seq <= limit;
         const wanted = epoch === undefined ? -seq : limit;
         const start = isResumed ? seq : Math.max(room.base - 1, head - Math.min(wanted, this.limits.page));
@@ -198,7 +212,7 @@ export class ModelHub {
         const { cseq: high = 0, id: highId } = room.marks.get(link.device) ?? {};
         link.say({
             t: "state", room: name, epoch: room.epoch, from: start + 1, to: start + items.length, head, base: room.base, items, high,
-            highId, rights: "rwp", ...(!isResumed && { snapshot: true }), ...(more && { more }),
+            highId, rights: "rwp", proof: this.#proof(room, start + items.length), ...(!isResumed && { snapshot: true }), ...(more && { more }),
         });
         if (more) room.members.delete(link);
         else room.members.set(link, { asked: 0 });
@@ -260,7 +274,10 @@ export class ModelHub {
                 }
                 for (const link of links) this.#ack(link, name, room, ack);
             }
-            if (items.length > 0) for (const link of room.members.keys()) link.say({ t: "msg", room: name, epoch: room.epoch, items });
+            if (items.length > 0) {
+                const frame = { t: "msg", room: name, epoch: room.epoch, items, proof: this.#proof(room, room.entries.length) };
+                for (const link of room.members.keys()) link.say(frame);
+            }
         }
     }
 

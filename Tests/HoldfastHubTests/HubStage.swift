@@ -112,7 +112,7 @@ final class HubGuest: Sendable {
     }
 
     func entries() async throws -> [Entry] {
-        try await next { if case .entries(_, _, let entries) = $0 { entries } else { nil } }
+        try await next { if case .entries(_, _, let entries, _) = $0 { entries } else { nil } }
     }
 
     func refusal() async throws -> Refusal {

@@ -158,7 +158,7 @@ extension HubTests {
                 }
                 var last: Int64 = 0
                 let head = try await slow.next { frame -> Int64? in
-                    if case .entries(_, _, let entries) = frame {
+                    if case .entries(_, _, let entries, _) = frame {
                         for entry in entries {
                             #expect(entry.seq == last + 1)
                             last = entry.seq

@@ -89,6 +89,7 @@ public struct HistoryChecker {
             // A new device is taken then, in all rooms, and without asking long.
             isDoubtful = true
             logs[room, default: RoomLogs(room: "\(room)")].wasRewound = true
+            if let epoch = event.epoch { logs[room]?.goBack(to: epoch) }
         case .counted, .broken, .died, .started, .slept, .restored: break
         }
     }

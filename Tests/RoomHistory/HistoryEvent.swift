@@ -53,7 +53,7 @@ public struct HistoryEvent: Hashable, Sendable, Codable {
         /// A room's log, at the end or before it is rewound: `room`, `epoch`, `seq` of the first entry that is retained, `items` (also older
         /// ones, if they are known).
         case log
-        /// A room's log was lost or put back, and has a new epoch: `room`.
+        /// A room's log was lost or put back, and has a new epoch: `room`; with `epoch` an older one was put back unseen, and keeps that one.
         case rewound
         /// Who is present in truth: `room`, `names`.
         case present

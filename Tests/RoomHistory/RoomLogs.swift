@@ -6,7 +6,9 @@ struct RoomLogs: Sendable {
     /// The epoch of the last dump.
     private(set) var epoch: String?
     private var dumps: [String: Dump] = [:]
-    private var sights: [String: [Int64: Sight]] = [:]
+    /// What logs had before they went back within their epoch, by the epoch.
+    private var older: [String: [Dump]] = [:]
+    private var sights: [String: [Int64: [Sight]]] = [:]
     private var acks: [Ack] = []
     private var names: Set<String> = []
     private var contradictions: [String] = []
@@ -33,7 +35,12 @@ struct RoomLogs: Sendable {
     var head: Int64? { epoch.flatMap { dumps[$0]?.head } }
 
     /// Whether retention has taken away anything of any of the logs.
-    var wasTrimmed: Bool { dumps.values.contains { $0.base > 1 } }
+    var wasTrimmed: Bool { lines.contains { $0.base > 1 } }
+
+    private var lines: [Dump] { Set(dumps.keys).union(older.keys).sorted().flatMap { logs(of: $0) } }
+
+    /// All that there was in an epoch, the last one first.
+    private func logs(of epoch: String) -> [Dump] { [dumps[epoch]].compactMap { $0 } + older[epoch, default: []].reversed() }
 
     /// Whether a message is in any of the logs.
     func holds(_ id: String) -> Bool { names.contains(id) }
@@ -42,6 +49,17 @@ struct RoomLogs: Sendable {
     func retains(_ id: String) -> Bool {
         guard let epoch, let dump = dumps[epoch] else { return false }
         return dump.items.values.contains { $0.id == id && $0.seq >= dump.base }
+    }
+
+    /// Another entry that the last log has in the place of one of these.
+    func other(than items: [HistoryItem]) -> HistoryItem? {
+        guard let epoch, let dump = dumps[epoch] else { return nil }
+        return items.lazy.compactMap { item in dump.items[item.seq].flatMap { $0 == item ? nil : $0 } }.first
+    }
+
+    /// An older log was put back unseen: numbers of its epoch are given out again.
+    mutating func goBack(to epoch: String) {
+        older[epoch, default: []] += [dumps.removeValue(forKey: epoch)].compactMap { $0 }
     }
 
     /// The hub's own words.
@@ -72,12 +90,8 @@ struct RoomLogs: Sendable {
 
     /// What a client saw.
     mutating func see(_ items: [HistoryItem], epoch: String, by who: String) {
-        for item in items {
-            guard let old = sights[epoch]?[item.seq] else {
-                sights[epoch, default: [:]][item.seq] = Sight(item: item, who: who)
-                continue
-            }
-            if old.item != item { contradictions.append("in \(room) \(old.who) saw \(old.item) and \(who) saw \(item)") }
+        for item in items where sights[epoch]?[item.seq]?.contains(where: { $0.item == item }) != true {
+            sights[epoch, default: [:]][item.seq, default: []].append(Sight(item: item, who: who))
         }
     }
 
@@ -88,27 +102,39 @@ struct RoomLogs: Sendable {
 
     func violations(submitted: [String: String]) -> [String] {
         var result = contradictions
-        for (name, dump) in dumps.sorted(by: { $0.key < $1.key }) {
-            result += order(of: dump.items.values.sorted { $0.seq < $1.seq }, submitted: submitted)
-            for (seq, sight) in sights[name, default: [:]].sorted(by: { $0.key < $1.key }) {
-                if let item = dump.items[seq] {
-                    if item != sight.item { result.append("\(sight.who) saw \(sight.item) in \(room), the log has \(item)") }
-                } else if seq >= dump.base {
-                    result.append("\(sight.who) saw \(sight.item.id) at \(seq) in \(room), the log has nothing there")
+        for dump in lines { result += order(of: dump.items.values.sorted { $0.seq < $1.seq }, submitted: submitted) }
+        for (name, seen) in sights.sorted(by: { $0.key < $1.key }) {
+            let seen = seen.sorted { $0.key < $1.key }
+            // Who sees another entry there than others do, sees another log.
+            for (_, several) in seen where older[name] == nil {
+                for (one, next) in zip(several, several.dropFirst()) {
+                    result.append("in \(room) \(one.who) saw \(one.item) and \(next.who) saw \(next.item)")
                 }
             }
+            for (seq, several) in seen { result += several.compactMap { violation(of: $0, at: seq, logs(of: name)) } }
         }
         if !wasRewound {
-            for name in Set(sights.keys).union(acks.lazy.map(\.epoch)).subtracting(dumps.keys).sorted() {
+            for name in Set(sights.keys).union(acks.lazy.map(\.epoch)).subtracting(dumps.keys).subtracting(older.keys).sorted() {
                 result.append("\(room) has an epoch \(name) that no log had")
             }
         }
         for epoch in sights.values {
-            for sight in epoch.values.sorted(by: { $0.item.seq < $1.item.seq }) where submitted[sight.item.id] == nil {
+            for sight in epoch.values.joined().sorted(by: { $0.item.seq < $1.item.seq }) where submitted[sight.item.id] == nil {
                 result.append("\(sight.who) saw \(sight.item.id) in \(room), which nobody submitted")
             }
         }
         return result + acks.compactMap(violation)
+    }
+
+    /// What was seen, and stands in no log of its epoch.
+    private func violation(of sight: Sight, at seq: Int64, _ logs: [Dump]) -> String? {
+        guard let last = logs.first, !logs.contains(where: { $0.items[seq].map { $0 == sight.item } ?? (seq < $0.base) }) else {
+            return nil
+        }
+        guard let item = last.items[seq] else {
+            return "\(sight.who) saw \(sight.item.id) at \(seq) in \(room), the log has nothing there"
+        }
+        return "\(sight.who) saw \(sight.item) in \(room), the log has \(item)"
     }
 
     /// Once each, in each device's order, and only what was submitted.
@@ -137,13 +163,16 @@ struct RoomLogs: Sendable {
         if ack.seq == 0 {
             // Retention has passed it, so there must have been some.
             // What is known from its first entry on hides nothing.
-            let mayBeUnseen = dumps.values.contains { $0.base > 1 && $0.items[1] == nil }
+            let mayBeUnseen = lines.contains { $0.base > 1 && $0.items[1] == nil }
             return mayBeUnseen || wasRewound || holds(ack.id) ? nil : "\(ack.id) was acked to \(ack.who), and \(room) never had it"
         }
-        guard let dump = dumps[ack.epoch] else { return nil }
-        if let item = dump.items[ack.seq] {
-            return item.id == ack.id ? nil : "\(ack.id) was acked to \(ack.who) at \(ack.seq) of \(room), where the log has \(item.id)"
+        let logs = logs(of: ack.epoch)
+        guard let dump = logs.first, !logs.contains(where: { $0.items[ack.seq].map { $0.id == ack.id } ?? (ack.seq < $0.base) }) else {
+            return nil
         }
-        return ack.seq < dump.base ? nil : "\(ack.id) was acked to \(ack.who) at \(ack.seq) of \(room), and the log has nothing there"
+        if let item = dump.items[ack.seq] {
+            return "\(ack.id) was acked to \(ack.who) at \(ack.seq) of \(room), where the log has \(item.id)"
+        }
+        return "\(ack.id) was acked to \(ack.who) at \(ack.seq) of \(room), and the log has nothing there"
     }
 }

@@ -44,8 +44,11 @@ struct StoreTrail: Sendable {
         if let end = items.last, end.seq != cursor {
             faults.append("\(name) was given a snapshot to \(end.seq) with a cursor of \(cursor)")
         }
-        if epoch == new, cursor < last { faults.append("\(name) was taken back from \(last) to \(cursor) by a snapshot") }
-        (epoch, first, last) = (new, items.first?.seq ?? cursor + 1, cursor)
+        // An older copy of its store that had nothing of the room did not say where it stands.
+        if epoch == new, cursor < last, !mayHaveGoneBack {
+            faults.append("\(name) was taken back from \(last) to \(cursor) by a snapshot")
+        }
+        (epoch, first, last, mayHaveMoved, mayHaveGoneBack) = (new, items.first?.seq ?? cursor + 1, cursor, false, false)
     }
 
     private mutating func open(_ event: HistoryEvent, epoch new: String, cursor: Int64) {
@@ -84,6 +87,8 @@ struct StoreTrail: Sendable {
         if begin > least(dump, cursor) { result.append(loss(dump, cursor, begin)) }
         if let head = log.head, dump.epoch != log.epoch || cursor != head {
             result.append("\(name) ends at \(cursor) of \(dump.epoch ?? ""), the log at \(head) of \(log.epoch ?? "")")
+        } else if let other = log.other(than: items) {
+            result.append("\(name) has another entry at \(other.seq) than \(other.id), which the log has")
         }
         return result
     }

@@ -30,7 +30,8 @@ struct RandomFrames {
                 HubFrame.Welcome(
                     version: number(), connection: type(), user: user(), now: number(), expires: number(), window: number(),
                     limits: limits())),
-            .renewed(expires: number()), .state(state()), .entries(room(), epoch: epoch(), list { $0.entry() }),
+            .renewed(expires: number()), .state(state()),
+            .entries(room(), epoch: epoch(), list { $0.entry() }, proof: maybe { $0.proof() }),
             .acks(
                 room(), epoch: epoch(),
                 list {
@@ -112,8 +113,12 @@ struct RandomFrames {
 
     private mutating func join() -> ClientFrame.Join {
         let cursor = flag() ? LogPosition(epoch: epoch(), seq: number()) : LogPosition(epoch: 0, seq: -number())
-        return ClientFrame.Join(room: room(), cursor: cursor, limit: number(), wantsPresence: flag(), next: number(from: 1))
+        return ClientFrame.Join(
+            room: room(), cursor: cursor, limit: number(), wantsPresence: flag(), next: number(from: 1),
+            proof: maybe { $0.proof() })
     }
+
+    private mutating func proof() -> CursorProof { CursorProof(id().bits) }
 
     private mutating func presence() -> Presence { Presence(status: text(), meta: maybe { $0.json() }) }
 
@@ -128,7 +133,7 @@ struct RandomFrames {
             room: room(), epoch: epoch(), from: number(), to: number(), head: number(), base: number(), items: list { $0.entry() },
             isSnapshot: flag(), hasMore: flag(), high: number(), highID: maybe { $0.id() },
             rights: RoomRights(rawValue: UInt8.random(in: 0...15, using: &random)),
-            reads: list { HubFrame.ReadMarker(user: $0.user(), seq: $0.number()) })
+            reads: list { HubFrame.ReadMarker(user: $0.user(), seq: $0.number()) }, proof: maybe { $0.proof() })
     }
 
     private mutating func members() -> HubFrame.RoomMembers {

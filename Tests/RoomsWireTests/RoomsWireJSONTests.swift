@@ -15,7 +15,14 @@ private func payload(_ fields: String) throws -> Payload? {
     return publication.content?.payload
 }
 
+private let proof = CursorProof("00000000000000010000000000000002")
+
 @Suite struct RoomsWireJSONTests {
+    @Test func `a proof of another kind proves nothing, and a frame with it is read`() throws {
+        #expect(try client(#"{"t":"join","room":"abc","proof":"other"}"#) == .join(ClientFrame.Join(room: room)))
+        #expect(try hub(#"{"t":"msg","room":"abc","epoch":"0000000000000001","proof":""}"#) == .entries(room, epoch: 1, []))
+    }
+
     @Test func `what a client says is written without defaults`() {
         let frames: [(ClientFrame, String)] = [
             (
@@ -27,6 +34,10 @@ private func payload(_ fields: String) throws -> Payload? {
                 .join(
                     ClientFrame.Join(room: room, cursor: LogPosition(epoch: 255, seq: 41), limit: 1000, wantsPresence: true, next: 8)),
                 #"{"t":"join","room":"abc","epoch":"00000000000000ff","seq":41,"limit":1000,"presence":true,"next":8}"#
+            ),
+            (
+                .join(ClientFrame.Join(room: room, cursor: LogPosition(epoch: 255, seq: 41), proof: proof)),
+                #"{"t":"join","room":"abc","epoch":"00000000000000ff","seq":41,"next":1,"proof":"00000000000000010000000000000002"}"#
             ),
             (
                 .join(ClientFrame.Join(room: room, cursor: LogPosition(epoch: 0, seq: -20))),
@@ -95,13 +106,18 @@ private func payload(_ fields: String) throws -> Payload? {
                 .state(
                     HubFrame.RoomState(
                         room: room, epoch: 255, from: 1, to: 0, head: 0, base: 1, items: [], isSnapshot: true, hasMore: true, high: 7,
-                        highID: id, rights: [.read, .admin], reads: [HubFrame.ReadMarker(user: user, seq: 40)])),
+                        highID: id, rights: [.read, .admin], reads: [HubFrame.ReadMarker(user: user, seq: 40)], proof: proof)),
                 #"{"t":"state","room":"abc","epoch":"00000000000000ff","from":1,"base":1,"snapshot":true,"more":true,"high":7,"#
-                    + #""highId":"01937a3e-7c1b-7000-8000-000000000001","rights":"ra","reads":[{"user":"ann","seq":40}]}"#
+                    + #""highId":"01937a3e-7c1b-7000-8000-000000000001","rights":"ra","reads":[{"user":"ann","seq":40}],"#
+                    + #""proof":"00000000000000010000000000000002"}"#
             ),
             (
                 .entries(room, epoch: 1, [entry, entry]),
                 #"{"t":"msg","room":"abc","epoch":"0000000000000001","items":[\#(entryJSON),\#(entryJSON)]}"#
+            ),
+            (
+                .entries(room, epoch: 1, [], proof: proof),
+                #"{"t":"msg","room":"abc","epoch":"0000000000000001","proof":"00000000000000010000000000000002"}"#
             ),
             (
                 .acks(

@@ -34,7 +34,8 @@ private struct ProtocolPage {
         var frame = frame.replacing("JOIN,…", with: #"{"room":"abc"}"#).replacing("{…}", with: "{}").replacing("[…]", with: "[]")
         let texts = [
             "device": "0123456789abcdef0123456789abcdef", "epoch": "0f3a000000000001", "incarnation": "0f3a000000000001",
-            "id": "01937a3e-7c1b-7000-8000-000000000001", "highId": "01937a3e-7c1b-7000-8000-000000000001",
+            "proof": "0123456789abcdef0123456789abcdef", "id": "01937a3e-7c1b-7000-8000-000000000001",
+            "highId": "01937a3e-7c1b-7000-8000-000000000001",
         ]
         for (key, text) in texts { frame = frame.replacing("\"\(key)\":\"…\"", with: "\"\(key)\":\"\(text)\"") }
         return frame.replacing("\"room\":…", with: #""room":"abc""#).replacing("\"…\"", with: #""something""#)

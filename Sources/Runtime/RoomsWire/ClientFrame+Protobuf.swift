@@ -136,15 +136,17 @@ extension WireJoin {
         self.init()
         (room, epoch, seq) = (join.room.text, join.cursor.epoch, join.cursor.seq)
         (limit, presence, next) = (join.limit, join.wantsPresence, join.next)
+        if let proof = join.proof { (proofHigh, proofLow) = (proof.bits.high, proof.bits.low) }
     }
 }
 
 extension ClientFrame.Join {
     fileprivate init(_ wire: WireJoin) throws(FrameError) {
+        let proof = bits(wire.hasProofHigh ? wire.proofHigh : nil, wire.hasProofLow ? wire.proofLow : nil)
         let seq = try wire.seq.number("seq", from: wire.epoch == 0 ? -RoomsLimits.number : 0)
         self.init(
             room: try wire.room.room(), cursor: LogPosition(epoch: wire.epoch, seq: seq), limit: try wire.limit.number("limit"),
-            wantsPresence: wire.presence, next: max(try wire.next.number("next"), 1))
+            wantsPresence: wire.presence, next: max(try wire.next.number("next"), 1), proof: proof.map { CursorProof($0) })
     }
 }
 

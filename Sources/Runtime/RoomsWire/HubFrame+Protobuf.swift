@@ -14,9 +14,10 @@ extension HubFrame {
         case .welcome(let welcome): wire.welcome = WireWelcome(welcome)
         case .renewed(let expires): wire.renewed.expires = expires
         case .state(let state): wire.state = WireState(state)
-        case .entries(let room, let epoch, let entries):
+        case .entries(let room, let epoch, let entries, let proof):
             var message = WireEntries()
             (message.room, message.epoch, message.items) = (room.text, epoch, entries.map { WireEntry($0) })
+            if let proof { (message.proofHigh, message.proofLow) = (proof.bits.high, proof.bits.low) }
             wire.msg = message
         case .acks(let room, let epoch, let acks):
             var message = WireAcks()
@@ -71,7 +72,10 @@ extension HubFrame {
         case .welcome(let welcome): return .welcome(try Welcome(welcome))
         case .renewed(let renewed): return .renewed(expires: try renewed.expires.number("expires"))
         case .state(let state): return .state(try RoomState(state))
-        case .msg(let message): return .entries(try message.room.room(), epoch: try message.epoch.epoch(), try entries(message.items))
+        case .msg(let message):
+            let proof = bits(message.hasProofHigh ? message.proofHigh : nil, message.hasProofLow ? message.proofLow : nil)
+            return .entries(
+                try message.room.room(), epoch: try message.epoch.epoch(), try entries(message.items), proof: proof.map { CursorProof($0) })
         case .ack(let message):
             var acks: [Ack] = []
             acks.reserveCapacity(message.acks.count)
@@ -153,6 +157,7 @@ extension WireState {
         (head, base, items) = (state.head, state.base, state.items.map { WireEntry($0) })
         (snapshot, more, high) = (state.isSnapshot, state.hasMore, state.high)
         if let id = state.highID { (highIDHigh, highIDLow) = (id.bits.high, id.bits.low) }
+        if let proof = state.proof { (proofHigh, proofLow) = (proof.bits.high, proof.bits.low) }
         rights = UInt32(state.rights.rawValue)
         reads = state.reads.map { marker in
             var wire = WireMarker()
@@ -168,13 +173,14 @@ extension HubFrame.RoomState {
         reads.reserveCapacity(wire.reads.count)
         for marker in wire.reads { reads.append(HubFrame.ReadMarker(user: try marker.user.user(), seq: try marker.seq.number("seq"))) }
         let highID = bits(wire.hasHighIDHigh ? wire.highIDHigh : nil, wire.hasHighIDLow ? wire.highIDLow : nil)
+        let proof = bits(wire.hasProofHigh ? wire.proofHigh : nil, wire.hasProofLow ? wire.proofLow : nil)
         // Bits of later versions are passed over.
         let rights = RoomRights(rawValue: UInt8(truncatingIfNeeded: wire.rights)).intersection([.member, .admin])
         self.init(
             room: try wire.room.room(), epoch: try wire.epoch.epoch(), from: try wire.from.number("from"), to: try wire.to.number("to"),
             head: try wire.head.number("head"), base: try wire.base.number("base"), items: try HubFrame.entries(wire.items),
             isSnapshot: wire.snapshot, hasMore: wire.more, high: try wire.high.number("high"),
-            highID: highID.map { MessageID($0) }, rights: rights, reads: reads)
+            highID: highID.map { MessageID($0) }, rights: rights, reads: reads, proof: proof.map { CursorProof($0) })
     }
 }
 

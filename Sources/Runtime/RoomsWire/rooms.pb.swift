@@ -409,9 +409,31 @@ nonisolated struct WireJoin: Sendable {
 
   var next: Int64 = 0
 
+  /// As it came with the cursor.
+  var proofHigh: UInt64 {
+    get {_proofHigh ?? 0}
+    set {_proofHigh = newValue}
+  }
+  /// Returns true if `proofHigh` has been explicitly set.
+  var hasProofHigh: Bool {self._proofHigh != nil}
+  /// Clears the value of `proofHigh`. Subsequent reads from it will return its default value.
+  mutating func clearProofHigh() {self._proofHigh = nil}
+
+  var proofLow: UInt64 {
+    get {_proofLow ?? 0}
+    set {_proofLow = newValue}
+  }
+  /// Returns true if `proofLow` has been explicitly set.
+  var hasProofLow: Bool {self._proofLow != nil}
+  /// Clears the value of `proofLow`. Subsequent reads from it will return its default value.
+  mutating func clearProofLow() {self._proofLow = nil}
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
+
+  fileprivate var _proofHigh: UInt64? = nil
+  fileprivate var _proofLow: UInt64? = nil
 }
 
 nonisolated struct WireLeave: Sendable {
@@ -917,12 +939,33 @@ nonisolated struct WireState: Sendable {
 
   var reads: [WireMarker] = []
 
+  /// Of the entry that the cursor is at after this.
+  var proofHigh: UInt64 {
+    get {_proofHigh ?? 0}
+    set {_proofHigh = newValue}
+  }
+  /// Returns true if `proofHigh` has been explicitly set.
+  var hasProofHigh: Bool {self._proofHigh != nil}
+  /// Clears the value of `proofHigh`. Subsequent reads from it will return its default value.
+  mutating func clearProofHigh() {self._proofHigh = nil}
+
+  var proofLow: UInt64 {
+    get {_proofLow ?? 0}
+    set {_proofLow = newValue}
+  }
+  /// Returns true if `proofLow` has been explicitly set.
+  var hasProofLow: Bool {self._proofLow != nil}
+  /// Clears the value of `proofLow`. Subsequent reads from it will return its default value.
+  mutating func clearProofLow() {self._proofLow = nil}
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
   fileprivate var _highIDHigh: UInt64? = nil
   fileprivate var _highIDLow: UInt64? = nil
+  fileprivate var _proofHigh: UInt64? = nil
+  fileprivate var _proofLow: UInt64? = nil
 }
 
 /// How far a user has read.
@@ -951,9 +994,31 @@ nonisolated struct WireEntries: Sendable {
 
   var items: [WireEntry] = []
 
+  /// Of the last entry.
+  var proofHigh: UInt64 {
+    get {_proofHigh ?? 0}
+    set {_proofHigh = newValue}
+  }
+  /// Returns true if `proofHigh` has been explicitly set.
+  var hasProofHigh: Bool {self._proofHigh != nil}
+  /// Clears the value of `proofHigh`. Subsequent reads from it will return its default value.
+  mutating func clearProofHigh() {self._proofHigh = nil}
+
+  var proofLow: UInt64 {
+    get {_proofLow ?? 0}
+    set {_proofLow = newValue}
+  }
+  /// Returns true if `proofLow` has been explicitly set.
+  var hasProofLow: Bool {self._proofLow != nil}
+  /// Clears the value of `proofLow`. Subsequent reads from it will return its default value.
+  mutating func clearProofLow() {self._proofLow = nil}
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
+
+  fileprivate var _proofHigh: UInt64? = nil
+  fileprivate var _proofLow: UInt64? = nil
 }
 
 nonisolated struct WireAcks: Sendable {
@@ -1973,7 +2038,7 @@ nonisolated extension WireAuth: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension WireJoin: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Join"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}room\0\u{1}epoch\0\u{1}seq\0\u{1}limit\0\u{1}presence\0\u{1}next\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}room\0\u{1}epoch\0\u{1}seq\0\u{1}limit\0\u{1}presence\0\u{1}next\0\u{3}proof_high\0\u{3}proof_low\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1987,12 +2052,18 @@ nonisolated extension WireJoin: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       case 4: try { try decoder.decodeSingularInt64Field(value: &self.limit) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.presence) }()
       case 6: try { try decoder.decodeSingularInt64Field(value: &self.next) }()
+      case 7: try { try decoder.decodeSingularFixed64Field(value: &self._proofHigh) }()
+      case 8: try { try decoder.decodeSingularFixed64Field(value: &self._proofLow) }()
       default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.room.isEmpty {
       try visitor.visitSingularStringField(value: self.room, fieldNumber: 1)
     }
@@ -2011,6 +2082,12 @@ nonisolated extension WireJoin: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if self.next != 0 {
       try visitor.visitSingularInt64Field(value: self.next, fieldNumber: 6)
     }
+    try { if let v = self._proofHigh {
+      try visitor.visitSingularFixed64Field(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._proofLow {
+      try visitor.visitSingularFixed64Field(value: v, fieldNumber: 8)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2021,6 +2098,8 @@ nonisolated extension WireJoin: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if lhs.limit != rhs.limit {return false}
     if lhs.presence != rhs.presence {return false}
     if lhs.next != rhs.next {return false}
+    if lhs._proofHigh != rhs._proofHigh {return false}
+    if lhs._proofLow != rhs._proofLow {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2716,7 +2795,7 @@ nonisolated extension WireEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension WireState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".State"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}room\0\u{1}epoch\0\u{1}from\0\u{1}to\0\u{1}head\0\u{1}base\0\u{1}items\0\u{1}snapshot\0\u{1}more\0\u{1}high\0\u{3}high_id_high\0\u{3}high_id_low\0\u{1}rights\0\u{1}reads\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}room\0\u{1}epoch\0\u{1}from\0\u{1}to\0\u{1}head\0\u{1}base\0\u{1}items\0\u{1}snapshot\0\u{1}more\0\u{1}high\0\u{3}high_id_high\0\u{3}high_id_low\0\u{1}rights\0\u{1}reads\0\u{3}proof_high\0\u{3}proof_low\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2738,6 +2817,8 @@ nonisolated extension WireState: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       case 12: try { try decoder.decodeSingularFixed64Field(value: &self._highIDLow) }()
       case 13: try { try decoder.decodeSingularUInt32Field(value: &self.rights) }()
       case 14: try { try decoder.decodeRepeatedMessageField(value: &self.reads) }()
+      case 15: try { try decoder.decodeSingularFixed64Field(value: &self._proofHigh) }()
+      case 16: try { try decoder.decodeSingularFixed64Field(value: &self._proofLow) }()
       default: break
       }
     }
@@ -2790,6 +2871,12 @@ nonisolated extension WireState: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if !self.reads.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.reads, fieldNumber: 14)
     }
+    try { if let v = self._proofHigh {
+      try visitor.visitSingularFixed64Field(value: v, fieldNumber: 15)
+    } }()
+    try { if let v = self._proofLow {
+      try visitor.visitSingularFixed64Field(value: v, fieldNumber: 16)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2808,6 +2895,8 @@ nonisolated extension WireState: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if lhs._highIDLow != rhs._highIDLow {return false}
     if lhs.rights != rhs.rights {return false}
     if lhs.reads != rhs.reads {return false}
+    if lhs._proofHigh != rhs._proofHigh {return false}
+    if lhs._proofLow != rhs._proofLow {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2850,7 +2939,7 @@ nonisolated extension WireMarker: SwiftProtobuf.Message, SwiftProtobuf._MessageI
 
 nonisolated extension WireEntries: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Entries"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}room\0\u{1}epoch\0\u{1}items\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}room\0\u{1}epoch\0\u{1}items\0\u{3}proof_high\0\u{3}proof_low\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2861,12 +2950,18 @@ nonisolated extension WireEntries: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 1: try { try decoder.decodeSingularStringField(value: &self.room) }()
       case 2: try { try decoder.decodeSingularFixed64Field(value: &self.epoch) }()
       case 3: try { try decoder.decodeRepeatedMessageField(value: &self.items) }()
+      case 4: try { try decoder.decodeSingularFixed64Field(value: &self._proofHigh) }()
+      case 5: try { try decoder.decodeSingularFixed64Field(value: &self._proofLow) }()
       default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.room.isEmpty {
       try visitor.visitSingularStringField(value: self.room, fieldNumber: 1)
     }
@@ -2876,6 +2971,12 @@ nonisolated extension WireEntries: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.items.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.items, fieldNumber: 3)
     }
+    try { if let v = self._proofHigh {
+      try visitor.visitSingularFixed64Field(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._proofLow {
+      try visitor.visitSingularFixed64Field(value: v, fieldNumber: 5)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2883,6 +2984,8 @@ nonisolated extension WireEntries: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.room != rhs.room {return false}
     if lhs.epoch != rhs.epoch {return false}
     if lhs.items != rhs.items {return false}
+    if lhs._proofHigh != rhs._proofHigh {return false}
+    if lhs._proofLow != rhs._proofLow {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -63,7 +63,8 @@ public struct Hub: Service {
             outside is NOOPMetricsHandler ? registry : MultiplexMetricsHandler(factories: [registry, outside])
         settings.metrics = metrics
         let machine = HubMachine(
-            policy: configuration.policy, node: configuration.node, incarnation: .random(in: 1 ... .max), seed: .random(in: 0 ... .max))
+            policy: configuration.policy, node: configuration.node, incarnation: .random(in: 1 ... .max), seed: .random(in: 0 ... .max),
+            proofs: log.proofs)
         let core = HubCore(
             configuration, machine: machine, log: log, bus: bus,
             authority: DevelopmentAuthority(other: configuration.authority, isOn: configuration.takesDevelopmentTokens),

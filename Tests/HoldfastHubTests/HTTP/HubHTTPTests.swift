@@ -157,7 +157,9 @@ extension HubTests {
                 }
                 guard case .state(let state)? = frames.first else { throw ScriptedPeer.Ended() }
                 #expect(state.head == 600 && state.base == 1 && state.items.isEmpty)
-                let entries = frames.dropFirst().flatMap { if case .entries(_, state.epoch, let items)? = $0 { items } else { [Entry]() } }
+                let entries = frames.dropFirst().flatMap {
+                    if case .entries(_, state.epoch, let items, _)? = $0 { items } else { [Entry]() }
+                }
                 #expect(entries.map(\.seq) == Array(1...600))
                 #expect(entries.last?.payload == .json(Array("{ \"n\": 600}".utf8)))
                 #expect(try await ask(hub, "GET /api/rooms/nobody/export", key: Self.key).head.status == 404)

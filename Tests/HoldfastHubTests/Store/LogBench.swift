@@ -81,6 +81,11 @@ enum LogSample {
             type: "chat.text", payload: .json([UInt8](repeating: 0x31, count: size)))
     }
 
+    /// Where a log stands that ends with such an entry.
+    static func head(epoch: UInt64?, head: Int64, base: Int64 = 1) -> LogHead {
+        LogHead(epoch: epoch ?? 0, head: head, base: base, reads: [], last: now, lastID: id(head))
+    }
+
     static func entries(_ numbers: ClosedRange<Int64>, size: Int = 20) -> [Entry] { numbers.map { entry($0, size: size) } }
 
     static func append(_ numbers: ClosedRange<Int64>, to room: RoomName = room, batch: Int64 = 1, size: Int = 20) -> LogOrder {

@@ -107,11 +107,25 @@ struct SQLiteRoomStoreTests {
         #expect(throws: RoomStoreError.newer(7)) { try SQLiteRoomStore(path: path) }
     }
 
+    @Test func `a store of the first version gets a place for proofs`() async throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do { _ = try SQLiteRoomStore(path: path) }
+        try edit(path, "ALTER TABLE rooms DROP COLUMN proof; INSERT INTO rooms VALUES (1, 'abc', 9, 4, 5, 3, 2); PRAGMA user_version = 1")
+        let proof = CursorProof(Bits128(high: .max, low: 7))
+        do {
+            let store = try SQLiteRoomStore(path: path)
+            #expect(try await store.room(room) == StoredRoom(cursor: LogPosition(epoch: 9, seq: 4), first: 5, next: 3, read: 2))
+            try await store.commit([.prove(room, proof)])
+        }
+        #expect(try await SQLiteRoomStore(path: path).room(room).proof == proof)
+    }
+
     @Test func `a damaged page is told when it is read`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         do { _ = try SQLiteRoomStore(path: path) }
-        try edit(path, "INSERT INTO rooms VALUES (1, 'abc', 9, 1, 1, 1, 0); INSERT INTO entries VALUES (\(1 << 40 | 1), 1, x'FF')")
+        try edit(path, "INSERT INTO rooms VALUES (1, 'abc', 9, 1, 1, 1, 0, NULL); INSERT INTO entries VALUES (\(1 << 40 | 1), 1, x'FF')")
         let store = try SQLiteRoomStore(path: path)
         await #expect(throws: RoomStoreError.corrupt("an entry at \(1 << 40 | 1)")) { try await store.entries(room, before: nil, limit: 9) }
     }

@@ -75,6 +75,35 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a proof is of the cursor, and goes when that moves`(kind: StoreKind) async throws {
+        let (store, proof) = (try StoreBench(kind), CursorProof("0123456789abcdef0123456789abcdef"))
+        let shown = try #require(proof)
+        let replacing = StoreChange.replace(room, cursor: LogPosition(epoch: 9, seq: 2), StoreSample.entries(1...2))
+        try await store.commit([replacing, .prove(room, shown)])
+        #expect(try await store.room(room).proof == shown)
+        try await store.commit([.queue(StoreSample.row(1)), .read(room, upTo: 2)])
+        #expect(try await store.room(room).proof == shown)
+        for moving in [.append(room, epoch: 9, StoreSample.entries(3...3)), replacing, .forget(room)] {
+            try await store.commit([moving])
+            #expect(try await store.room(room).proof == nil)
+            try await store.commit([.prove(room, shown)])
+            // With a change that cannot be made it is not written either.
+            await #expect(throws: RoomStoreError.self) { try await store.commit([.forget(room), .queue(StoreSample.row(7))]) }
+            #expect(try await store.room(room).proof == shown)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a snapshot that ends earlier begins the read marker anew`(kind: StoreKind) async throws {
+        let store = try StoreBench(kind)
+        try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 4), StoreSample.entries(1...4)), .read(room, upTo: 4)])
+        try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 5), StoreSample.entries(1...5))])
+        #expect(try await store.room(room).read == 4)
+        try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 2), StoreSample.entries(1...2))])
+        #expect(try await store.room(room).read == 0)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `entries follow the cursor`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 11), StoreSample.entries(10...11))])

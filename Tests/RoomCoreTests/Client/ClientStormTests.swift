@@ -40,13 +40,16 @@ private struct StormStore {
             expect(epoch == cursor.epoch, "another epoch")
             expect(entries.map(\.seq) == (1...Int64(entries.count)).map { cursor.seq + $0 }, "not contiguous")
             rooms[room]?.cursor.seq = entries.last?.seq ?? cursor.seq
+            rooms[room]?.proof = nil
         case .replace(let room, let cursor, let entries):
             expect(entries.last.map { $0.seq == cursor.seq } ?? true, "the cursor is not the last")
             rooms[room, default: StoredRoom()].cursor = cursor
+            rooms[room]?.proof = nil
             rooms[room]?.first = cursor.seq - Int64(entries.count) + 1
         case .prepend(let room, let epoch, let entries):
             expect(epoch == rooms[room]?.cursor.epoch && entries.last?.seq == rooms[room].map { $0.first - 1 }, "does not touch")
             rooms[room]?.first -= Int64(entries.count)
+        case .prove(let room, let proof): rooms[room]?.proof = proof
         case .read(let room, let seq): rooms[room]?.read = seq
         case .forget(let room):
             rooms[room, default: StoredRoom()].cursor = .nowhere
@@ -215,7 +218,7 @@ private struct StormStore {
                 for ack in acks where ack.seq > 0 {
                     if let id = ack.id { store.proved.insert(.init(room: room, cseq: ack.cseq, id: id)) }
                 }
-            case .received(.entries(let room, _, let items)): note(items, in: room)
+            case .received(.entries(let room, _, let items, _)): note(items, in: room)
             case .received(.state(let state)): note(state.items, in: state.room)
             default: break
             }

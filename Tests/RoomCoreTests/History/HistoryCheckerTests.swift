@@ -128,6 +128,15 @@ import Testing
                 .entries(.applied, [HistoryTale.item(2, "m2"), HistoryTale.item(3, "m3")], epoch: "e1", room: "abc", who: "bob"),
             ])
         }
+        // It may have had nothing of the room, and a log that went back unseen ends before what the client had.
+        expectClean { tale in
+            tale.insert([
+                HistoryEvent(.restored, who: "bob"), started,
+                .entries(.replaced, [HistoryTale.item(2, "m2")], epoch: "e1", seq: 2, room: "abc", who: "bob"),
+                .entries(.applied, [HistoryTale.item(3, "m3")], epoch: "e1", room: "abc", who: "bob"),
+            ])
+            tale.loseOfStore(1)
+        }
     }
 
     @Test func `a store has all that its app was told of`() {
@@ -330,6 +339,28 @@ import Testing
             let items = tale.events.first { $0.who == one && $0.what == .applied }?.items ?? []
             tale.insert([.entries(.applied, items, epoch: "e1", room: "abc", who: other)])
         }
+    }
+
+    @Test func `a log that went back unseen gives numbers out again, and all end with the same`() {
+        let other = HistoryTale.item(3, "m7", device: "d7", cseq: 1)
+        func change(_ tale: inout HistoryTale, isTold: Bool, seenBy readers: [String]) {
+            let log = tale.events.first { $0.what == .log }
+            tale.insert([.submitted("m7", digest: other.digest, room: "abc", who: "server")])
+            guard var before = log else { return }
+            before.at = 1
+            var event = HistoryEvent(.rewound, who: "hub", room: "abc")
+            event.epoch = "e1"
+            tale.insert([before] + (isTold ? [event] : []))
+            let items = Array((before.items ?? []).prefix(2)) + [other]
+            tale.change("hub", .log) { if $0.at != 1 { $0.items = items } }
+            for who in readers {
+                tale.insert([.entries(.replaced, items, epoch: "e1", seq: 3, room: "abc", who: who)])
+                tale.change(who, .store) { $0.items = items }
+            }
+        }
+        expectClean { change(&$0, isTold: true, seenBy: ["ann", "bob"]) }
+        expect("had m3 at 3, and later m7") { change(&$0, isTold: false, seenBy: ["ann", "bob"]) }
+        expect("bob in abc has another entry at 3 than m7, which the log has") { change(&$0, isTold: true, seenBy: ["ann"]) }
     }
 
     @Test func `a rewound log has another epoch, and may have lost what was acked`() {

@@ -32,8 +32,11 @@ struct HubStage {
     /// 2026-01-01, in milliseconds since 1970.
     static let newYear: Int64 = 1_767_225_600_000
 
-    init(_ policy: HubPolicy = HubPolicy(), node: String = "n1", seed: UInt64 = 1) {
-        hub = HubMachine(policy: policy, node: node, incarnation: 7, seed: seed)
+    /// Rooms whose logs were found to have gone back.
+    private(set) var rewound: [RoomName] = []
+
+    init(_ policy: HubPolicy = HubPolicy(), node: String = "n1", seed: UInt64 = 1, proofs: ProofKey? = nil) {
+        hub = HubMachine(policy: policy, node: node, incarnation: 7, seed: seed, proofs: proofs)
         give(.calendar(Self.newYear))
     }
 
@@ -92,6 +95,7 @@ struct HubStage {
                 told.append(message)
                 give(.heard(message))
             case .answer(let request, let answer): answers[request] = answer
+            case .rewound(_, let room): rewound.append(room)
             }
         }
         if !holdsLog { answer() }
@@ -175,7 +179,7 @@ extension Publication {
 extension [HubFrame] {
     var states: [HubFrame.RoomState] { compactMap { if case .state(let state) = $0 { state } else { nil } } }
     /// The numbers of entries, as they came.
-    var entries: [Int64] { flatMap { if case .entries(_, _, let items) = $0 { items.map(\.seq) } else { [Int64]() } } }
+    var entries: [Int64] { flatMap { if case .entries(_, _, let items, _) = $0 { items.map(\.seq) } else { [Int64]() } } }
     var acks: [HubFrame.Ack] { flatMap { if case .acks(_, _, let acks) = $0 { acks } else { [HubFrame.Ack]() } } }
     var refusals: [Refusal] { compactMap { if case .refusal(let refusal) = $0 { refusal } else { nil } } }
     var codes: [Refusal.Code] { refusals.map(\.code) }

@@ -121,7 +121,7 @@ struct OwnershipSimulation {
 extension LogOrder {
     fileprivate var room: RoomName? {
         switch self {
-        case .open(let room), .recall(let room, _), .append(let room, _, _), .fetchAfter(_, let room, _, _, _),
+        case .open(let room), .renew(let room), .recall(let room, _), .append(let room, _, _), .fetchAfter(_, let room, _, _, _),
             .fetchBefore(_, let room, _, _, _), .find(_, let room, _, _), .mark(let room, _, _), .release(let room):
             room
         }

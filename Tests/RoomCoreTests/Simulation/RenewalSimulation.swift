@@ -182,7 +182,7 @@ struct RenewalSimulation {
                 orders.append(order)
                 logIsFree = max(logIsFree, now + jitter(150))
                 plan(.logWorks, at: logIsFree)
-            case .tell, .answer: break
+            case .tell, .answer, .rewound: break
             }
         }
     }

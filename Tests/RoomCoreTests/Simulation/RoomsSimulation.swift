@@ -7,7 +7,7 @@ struct RoomsSimulation: Sendable {
     static let minimums: [SimCount: Int64] = [
         .cuts: 1200, .halfOpen: 300, .slowLinks: 300, .lostFrames: 4000, .clientDeaths: 350, .restores: 60, .doubles: 80, .clientDisk: 400,
         .clientLoads: 100, .clocks: 600, .doubts: 600, .absences: 70, .hubDeaths: 240, .hubStops: 270, .hubDisk: 120, .hubReads: 80,
-        .ends: 250, .trims: 200, .rewinds: 40, .rights: 200,
+        .ends: 250, .trims: 200, .rewinds: 40, .unseen: 40, .found: 10, .rights: 200,
         .boundaries: 280, .connections: 6000, .acks: 16_000, .duplicates: 600, .holes: 200, .lags: 150, .snapshots: 2800, .resumes: 4500,
         .pages: 2000, .renewals: 160, .submitted: 17_000, .refused: 1000, .failed: 1500, .retried: 40, .discarded: 700, .forgotten: 200,
         .history: 700,

@@ -6,6 +6,10 @@ final class SimHub {
     var log = SimLog()
     /// Older copies of rooms.
     var backups: [RoomName: SimLog.Room] = [:]
+    /// What the logs of a room were before they went back or had another epoch.
+    var lines: [RoomName: [SimLog.Room]] = [:]
+    /// Rooms that went back so, and have had no new epoch since.
+    var astray: Set<RoomName> = []
 
     var machine: HubMachine?
     var due: Int64?

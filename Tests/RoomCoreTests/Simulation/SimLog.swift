@@ -16,6 +16,12 @@ struct SimLog {
 
         var head: Int64 { Int64(entries.count) }
         var retained: ArraySlice<Entry> { entries[min(Int(base) - 1, entries.count)...] }
+
+        /// Whether a client's entries stand here, each in its place.
+        func holds(_ stored: SimStore.Room) -> Bool {
+            guard stored.cursor.epoch == epoch, let last = stored.entries.last else { return stored.entries.isEmpty }
+            return last.seq <= head && entries[Int(stored.first - 1)..<Int(last.seq)].elementsEqual(stored.entries) { $0.id == $1.id }
+        }
     }
     var rooms: [RoomName: Room] = [:]
     /// The log's time; marks are forgotten by it.
@@ -42,10 +48,10 @@ struct SimLog {
         rooms[name] = room.head == 0 && room.marks.isEmpty && room.reads.isEmpty ? nil : room
     }
 
-    /// Puts back an older copy of a room's log, under a new epoch.
-    mutating func rewind(_ name: RoomName, to copy: Room, epoch: UInt64) {
+    /// Puts back an older copy of a room's log, under a new epoch or, if nobody sees it, under its own.
+    mutating func rewind(_ name: RoomName, to copy: Room, epoch: UInt64? = nil) {
         var room = copy
-        (room.epoch, room.isOpen, room.isDoubtful) = (epoch, false, false)
+        (room.epoch, room.isOpen, room.isDoubtful) = (epoch ?? copy.epoch, false, false)
         rooms[name] = room
     }
 
@@ -60,7 +66,14 @@ struct SimLog {
             rooms[name] = room
             let reads = room.reads.sorted { $0.key < $1.key }.map { HubFrame.ReadMarker(user: $0.key, seq: $0.value) }
             let last = room.entries.last?.at ?? 0
-            return .opened(name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last))
+            return .opened(
+                name,
+                LogHead(
+                    epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last, lastID: room.retained.last?.id))
+        case .renew(let name):
+            check(name, order)
+            rooms[name]?.epoch = epoch()
+            return carryOut(.open(name), epoch: epoch())
         case .recall(let name, let device):
             check(name, order)
             var mark = rooms[name]?.marks[device]

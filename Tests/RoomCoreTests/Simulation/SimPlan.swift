@@ -7,7 +7,7 @@ struct SimPlan {
     enum Fault: CaseIterable {
         case cut, halfOpen, slowLink
         case clientDies, clientRestored, clientDouble, clientDisk, clientClock
-        case hubDies, hubStops, hubDisk, hubReads, hubClock, logTrimmed, logRewound
+        case hubDies, hubStops, hubDisk, hubReads, hubClock, logTrimmed, logRewound, logGoesBack
         case backup, rights, tokenEnds, timePasses
     }
     var clients = 3
@@ -48,6 +48,8 @@ struct SimPlan {
         faults = Fault.allCases.filter { _ in Bool.random(using: &random) }
         // A device that the hub has forgotten begins anew with 1: a copy of its store from before would give its numbers twice.
         if faults.contains(.timePasses) { faults.removeAll { $0 == .clientRestored || $0 == .clientDouble } }
+        // Of what retention has taken away no proof can tell whether it was another.
+        if faults.contains(.logGoesBack) { faults.removeAll { $0 == .logTrimmed } }
         faultEvery = [300, 800, 2000].randomElement(using: &random) ?? 800
         actionEvery = [150, 400, 900].randomElement(using: &random) ?? 400
         latency = [2, 40, 300].randomElement(using: &random) ?? 40
@@ -75,6 +77,7 @@ enum SimCount: String, CaseIterable, Comparable {
     case doubts = "calendars not believed"
     case clientLoads = "readings that clients lost", hubReads = "readings that the hub lost", ends = "tokens ended", forgotten
     case hubDeaths = "hub deaths", hubStops = "hub stops", hubDisk = "appends lost by the hub", trims, rewinds, rights
+    case unseen = "rewinds that nobody told of", found = "rewinds that proofs have shown"
     case boundaries = "deaths between two effects"
     case connections, acks, duplicates = "duplicate acks", holes, lags, snapshots, resumes, pages = "resumed in pages"
     case renewals, submitted, queued, refused, failed, retried, discarded, history = "history pages", replaced = "replaced connections"

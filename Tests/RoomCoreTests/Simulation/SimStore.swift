@@ -10,6 +10,7 @@ struct SimStore {
         var next: Int64 = 1
         var outbox: [OutboxRow] = []
         var read: Int64 = 0
+        var proof: CursorProof?
         var entries: [Entry] = []
 
         /// Whether the entries are contiguous, and end at the cursor.
@@ -18,7 +19,7 @@ struct SimStore {
             return end.seq == cursor.seq && entries.first?.seq == first && end.seq - first + 1 == Int64(entries.count)
         }
 
-        var stored: StoredRoom { StoredRoom(cursor: cursor, first: first, next: next, outbox: outbox, read: read) }
+        var stored: StoredRoom { StoredRoom(cursor: cursor, first: first, next: next, outbox: outbox, read: read, proof: proof) }
     }
     var device: DeviceID
     /// How many entries of a room are kept; nil: all.
@@ -81,8 +82,11 @@ struct SimStore {
             expect(entries.first?.seq == cursor.seq + 1, "appended \(entries.first?.seq ?? 0) to \(room) after \(cursor)")
             rooms[room, default: Room()].entries += entries
             rooms[room]?.cursor = LogPosition(epoch: epoch, seq: entries.last?.seq ?? cursor.seq)
+            rooms[room]?.proof = nil
         case .replace(let room, let cursor, let entries):
-            if rooms[room]?.cursor.epoch != cursor.epoch { rooms[room, default: Room()].read = 0 }
+            let old = rooms[room, default: Room()].cursor
+            if old.epoch != cursor.epoch || cursor.seq < old.seq { rooms[room, default: Room()].read = 0 }
+            rooms[room]?.proof = nil
             rooms[room]?.cursor = cursor
             rooms[room]?.entries = entries
             rooms[room]?.first = entries.first?.seq ?? cursor.seq + 1
@@ -96,6 +100,7 @@ struct SimStore {
             expect(touches, "prepended \(last.seq) to \(room) before \(stored.first)")
             rooms[room]?.entries = entries + stored.entries
             rooms[room]?.first = first.seq
+        case .prove(let room, let proof): rooms[room]?.proof = proof
         case .read(let room, let seq):
             let old = rooms[room]?.read ?? 0
             rooms[room, default: Room()].read = max(old, seq)

@@ -35,6 +35,7 @@ extension SimWorld {
             readCalendar()
         case .logTrimmed: trim()
         case .logRewound: rewind()
+        case .logGoesBack: goBack()
         case .backup:
             client.backup = client.store
             for room in rooms { hub.backups[room] = hub.log.rooms[room] }
@@ -93,9 +94,30 @@ extension SimWorld {
         guard let room = hub.log.rooms[name], room.epoch == backup.epoch else { return }
         count(.rewinds)
         writeLog(name, room)
+        hub.lines[name, default: []].append(room)
         hub.log.rewind(name, to: backup, epoch: newEpoch())
         hub.backups[name] = nil
+        hub.astray.remove(name)
         write(HistoryEvent(.rewound, who: "hub", at: now, room: name.text))
         tell("\(name) is put back to \(backup.head)")
+    }
+
+    /// As `rewind`, but nothing says so: the log has the epoch that it had when it was copied.
+    private func goBack() {
+        guard let name = pick(rooms), hub.machine != nil else { return }
+        guard let backup = hub.backups[name] else { return hub.backups[name] = hub.log.rooms[name] }
+        killHub(restartIn: jitter(2000))
+        guard let room = hub.log.rooms[name] else { return }
+        // One copy may be put back twice, and after one that is newer.
+        if oneIn(2) { hub.backups[name] = nil }
+        count(.unseen)
+        writeLog(name, room)
+        hub.lines[name, default: []].append(room)
+        hub.astray.insert(name)
+        hub.log.rewind(name, to: backup)
+        var event = HistoryEvent(.rewound, who: "hub", at: now, room: name.text)
+        event.epoch = names.of(backup.epoch)
+        write(event)
+        tell("\(name) goes back to \(backup.head) of \(names.of(backup.epoch)), and nobody knows")
     }
 }

@@ -99,6 +99,12 @@ extension SimWorld {
         if cursor.epoch != position.epoch || cursor.seq < position.seq {
             broken("\(client.who) was told of \(position) in \(room), and has \(cursor) on disk")
         }
+        guard hub.lines[room] != nil, let stored = client.store.rooms[room] else { return }
+        // A log that went back has other entries under the same numbers: nobody has some of these and some of those.
+        let lines = hub.lines[room, default: []] + [hub.log.rooms[room]].compactMap { $0 }
+        if !lines.contains(where: { $0.holds(stored) }) {
+            broken("\(client.who) has entries of \(room) that never stood in one log: \(stored.entries.map { names.of($0.id) })")
+        }
     }
 
     // MARK: The end
@@ -106,7 +112,7 @@ extension SimWorld {
     /// What everybody has at the end; the verdict over it.
     func judge() -> HistoryVerdict {
         for client in clients where !client.isAway { writeEnd(of: client) }
-        let causes: [SimCount] = [.restores, .doubles, .rewinds, .absences]
+        let causes: [SimCount] = [.restores, .doubles, .rewinds, .unseen, .absences]
         if counts[.renewals] != nil, causes.allSatisfy({ counts[$0] == nil }) { broken("a device was given up without a cause") }
         for room in rooms {
             if let log = hub.log.rooms[room] { writeLog(room, log) }

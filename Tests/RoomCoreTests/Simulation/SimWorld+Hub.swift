@@ -11,7 +11,9 @@ extension SimWorld {
         hub.life += 1
         lastTrouble = now
         (hub.jobs, hub.logIsFree, hub.links) = ([], now, [:])
-        hub.machine = HubMachine(policy: plan.hub, node: "hub", incarnation: UInt64(hub.life), seed: random.next())
+        hub.machine = HubMachine(
+            policy: plan.hub, node: "hub", incarnation: UInt64(hub.life), seed: random.next(),
+            proofs: ProofKey(Bits128(high: seed, low: 1)))
         hub.log.clock = LogClock(hub.log.clock.record)
         readCalendar()
         agenda.plan(.hub(life: hub.life, .calendar), at: now + 5000)
@@ -123,6 +125,8 @@ extension SimWorld {
                 planLog()
             case .tell(let message): agenda.plan(.hub(life: hub.life, .input(.heard(message))), at: now + jitter(5))
             case .answer(let request, let answer): answered(request, answer)
+            case .rewound(let place, let room):
+                if hub.astray.contains(room) { count(.found) } else { broken("the hub takes \(room) for one that went back to \(place)") }
             }
         }
         hub.due = Self.milliseconds(hub.machine?.deadline)
@@ -181,13 +185,18 @@ extension SimWorld {
 
     private func carryOutLog(_ order: LogOrder) -> LogReply? {
         if case .append(let room, _, let records) = order, hub.log.rooms[room]?.isDoubtful == false { judgeFence(records, in: room) }
+        if case .renew(let name) = order, let room = hub.log.rooms[name] {
+            writeLog(name, room)
+            hub.lines[name, default: []].append(room)
+            hub.astray.remove(name)
+        }
         return hub.log.carryOut(order, epoch: newEpoch())
     }
 
     /// How a disk that fails answers; of what was to be appended nobody knows whether it is there.
     private func failure(of order: LogOrder) -> LogReply? {
         switch order {
-        case .open(let room): return .notOpened(room)
+        case .open(let room), .renew(let room): return .notOpened(room)
         case .recall(let room, let device): return .notRecalled(room, device)
         case .append(let room, let batch, _):
             count(.hubDisk)
@@ -207,7 +216,7 @@ extension LogOrder {
     fileprivate var isReading: Bool {
         switch self {
         case .fetchAfter, .fetchBefore, .find, .recall: true
-        case .open, .append, .mark, .release: false
+        case .open, .renew, .append, .mark, .release: false
         }
     }
 }

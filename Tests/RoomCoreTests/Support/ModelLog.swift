@@ -42,7 +42,13 @@ struct ModelLog {
             rooms[name] = room
             let reads = room.reads.sorted { $0.key < $1.key }.map { HubFrame.ReadMarker(user: $0.key, seq: $0.value) }
             let last = room.entries.last?.at ?? 0
-            return .opened(name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last))
+            return .opened(
+                name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last, lastID: room.entries.last?.id))
+        case .renew(let name):
+            guard isReadable else { return .notOpened(name) }
+            let epoch = newEpoch()
+            rooms[name]?.epoch = epoch
+            return carryOut(.open(name))
         case .recall(let name, let device):
             guard isReadable else { return .notRecalled(name, device) }
             return .recalled(name, device, rooms[name]?.marks[device] ?? owner(of: device))
@@ -100,6 +106,9 @@ struct ModelLog {
         rooms[name]?.base += Int64(gone)
         return .trimmed(name, base: room.base + Int64(gone))
     }
+
+    /// The log as an earlier copy of it has it, and nothing says so.
+    mutating func rewindUnseen(to earlier: ModelLog) { rooms = earlier.rooms }
 
     /// The log as an earlier copy of it has it, under new epochs: it was restored.
     mutating func rewind(to earlier: ModelLog) {

@@ -45,7 +45,8 @@ public actor MemoryRoomStore: RoomStore {
         let shelf = shelves[name] ?? Shelf()
         return StoredRoom(
             cursor: shelf.bounds.cursor, first: shelf.bounds.first, next: shelf.bounds.next,
-            outbox: shelf.outbox.values.sorted { $0.publication.cseq < $1.publication.cseq }, read: shelf.bounds.read)
+            outbox: shelf.outbox.values.sorted { $0.publication.cseq < $1.publication.cseq }, read: shelf.bounds.read,
+            proof: shelf.bounds.proof)
     }
 
     /// Makes changes in their order: all of them, or none.
@@ -86,7 +87,7 @@ public actor MemoryRoomStore: RoomStore {
             if surplus > 0 { shelves[name]?.entries.removeFirst(surplus) }
         case .replace(let name, _, _): shelves[name, default: Shelf()].entries = Deque(kept)
         case .prepend(let name, _, _): shelves[name, default: Shelf()].entries.prepend(contentsOf: kept)
-        case .read: break
+        case .prove, .read: break
         case .forget(let name): shelves[name]?.entries = []
         }
     }

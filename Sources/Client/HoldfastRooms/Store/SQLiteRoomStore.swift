@@ -78,7 +78,14 @@ public final class SQLiteRoomStore: RoomStore {
             let pool = try DatabasePool(path: file, configuration: configuration)
             // What is said to be queued is on disk: every commit waits for it. GRDB would take NORMAL.
             try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-            try pool.write { database in if try !Self.isOurs(Self.header(database)) { try StoreTables.create(database) } }
+            try pool.write { database in
+                let header = try Self.header(database)
+                if try !Self.isOurs(header) {
+                    try StoreTables.create(database)
+                } else if header.version < StoreTables.version {
+                    try StoreTables.upgrade(database)
+                }
+            }
             return pool
         }
     }
@@ -128,7 +135,7 @@ public final class SQLiteRoomStore: RoomStore {
             guard let row = try StoreTables.room(name, database) else { return StoredRoom() }
             return StoredRoom(
                 cursor: row.bounds.cursor, first: row.bounds.first, next: row.bounds.next,
-                outbox: try StoreTables.outbox(row, name, database), read: row.bounds.read)
+                outbox: try StoreTables.outbox(row, name, database), read: row.bounds.read, proof: row.bounds.proof)
         }
     }
 

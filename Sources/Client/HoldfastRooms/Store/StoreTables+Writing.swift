@@ -52,6 +52,7 @@ extension StoreTables {
                     kept = try bounds.prepend(name, epoch: epoch, entries, limit: limit)
                 }
                 try insert(kept, name)
+            case .prove(let name, let proof): try alter(name) { $0.proof = proof }
             case .read(let name, let seq): try alter(name) { $0.read(upTo: seq) }
             case .forget(let name):
                 guard try known(name) != nil else { return }
@@ -65,10 +66,10 @@ extension StoreTables {
             for name in changed {
                 guard let room = rooms[name] else { continue }
                 try run(
-                    "UPDATE rooms SET epoch = ?, seq = ?, first = ?, next = ?, read = ? WHERE id = ?",
+                    "UPDATE rooms SET epoch = ?, seq = ?, first = ?, next = ?, read = ?, proof = ? WHERE id = ?",
                     [
                         Int64(bitPattern: room.bounds.cursor.epoch), room.bounds.cursor.seq, room.bounds.first, room.bounds.next,
-                        room.bounds.read, room.number,
+                        room.bounds.read, room.bounds.proof.map { StoreTables.blob($0.bits) } ?? .null, room.number,
                     ])
             }
         }

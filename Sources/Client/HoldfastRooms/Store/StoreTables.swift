@@ -9,7 +9,12 @@ import RoomsStorage
 enum StoreTables {
     /// What the file says in its header: whose it is, and the version of its tables.
     static let application: Int64 = 0x4866_436C  // HfCl
-    static let version: Int64 = 1
+    static let version: Int64 = 2
+
+    /// Makes the tables of version 1 those of the present one: cursors had no proofs.
+    static func upgrade(_ database: Database) throws {
+        try database.execute(sql: "ALTER TABLE rooms ADD COLUMN proof BLOB; PRAGMA user_version = \(version)")
+    }
 
     static func create(_ database: Database) throws {
         try database.execute(
@@ -17,7 +22,7 @@ enum StoreTables {
                 CREATE TABLE store (id INTEGER PRIMARY KEY CHECK (id = 1), device BLOB NOT NULL);
                 CREATE TABLE rooms (
                     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epoch INTEGER NOT NULL, seq INTEGER NOT NULL,
-                    first INTEGER NOT NULL, next INTEGER NOT NULL, read INTEGER NOT NULL);
+                    first INTEGER NOT NULL, next INTEGER NOT NULL, read INTEGER NOT NULL, proof BLOB);
                 CREATE TABLE entries (place INTEGER PRIMARY KEY, counts INTEGER NOT NULL, body BLOB NOT NULL);
                 CREATE TABLE outbox (
                     room INTEGER NOT NULL, cseq INTEGER NOT NULL, message BLOB NOT NULL, sent INTEGER NOT NULL, type TEXT, kind TEXT,
@@ -53,12 +58,13 @@ enum StoreTables {
     }
 
     static func room(_ name: RoomName, _ database: Database) throws -> Room? {
-        let statement = try database.cachedStatement(sql: "SELECT id, epoch, seq, first, next, read FROM rooms WHERE name = ?")
+        let statement = try database.cachedStatement(sql: "SELECT id, epoch, seq, first, next, read, proof FROM rooms WHERE name = ?")
         guard let row = try Row.fetchOne(statement, arguments: [name.text]) else { return nil }
         return Room(
             number: row[0],
             bounds: StoredBounds(
-                cursor: LogPosition(epoch: UInt64(bitPattern: row[1] as Int64), seq: row[2]), first: row[3], next: row[4], read: row[5]))
+                cursor: LogPosition(epoch: UInt64(bitPattern: row[1] as Int64), seq: row[2]), first: row[3], next: row[4], read: row[5],
+                proof: (row[6] as Data?)?.withUnsafeBytes(StoredEntry.bits).map { CursorProof($0) }))
     }
 
     static func summaries(_ database: Database) throws -> [StoredRoomSummary] {

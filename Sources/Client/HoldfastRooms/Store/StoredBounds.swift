@@ -7,6 +7,8 @@ struct StoredBounds: Hashable, Sendable {
     var first: Int64 = 1
     var next: Int64 = 1
     var read: Int64 = 0
+    /// The hub's proof of the entry at the cursor.
+    var proof: CursorProof?
 
     /// Whether anything is stored of the room's log.
     var isKnown: Bool { cursor != .nowhere }
@@ -28,6 +30,7 @@ struct StoredBounds: Hashable, Sendable {
         guard !isKnown || epoch == cursor.epoch, epoch != 0 else { throw .notFollowing(room, "entries of another epoch") }
         try Self.check(entries, room, from: cursor.seq + 1)
         let isEmpty = first > cursor.seq
+        proof = nil
         cursor = LogPosition(epoch: epoch, seq: last.seq)
         if isEmpty { first = entries[0].seq }
         first = max(first, cursor.seq - limit + 1)
@@ -40,12 +43,13 @@ struct StoredBounds: Hashable, Sendable {
     mutating func replace(
         _ room: RoomName, cursor new: LogPosition, _ entries: [Entry], limit: Int64
     ) throws(RoomStoreError) -> ArraySlice<Entry> {
-        if new.epoch != cursor.epoch { read = 0 }
+        if new.epoch != cursor.epoch || new.seq < cursor.seq { read = 0 }
         if let head = entries.first {
             try Self.check(entries, room, from: head.seq)
             guard entries.last?.seq == new.seq else { throw .notFollowing(room, "a snapshot that does not end at its cursor") }
         }
         let kept = entries.suffix(Int(clamping: limit))
+        proof = nil
         cursor = new
         first = kept.first?.seq ?? new.seq + 1
         return kept
@@ -81,6 +85,7 @@ struct StoredBounds: Hashable, Sendable {
         case .append(let name, let epoch, let entries): return try append(name, epoch: epoch, entries, limit: limit)
         case .replace(let name, let cursor, let entries): return try replace(name, cursor: cursor, entries, limit: limit)
         case .prepend(let name, let epoch, let entries): return try prepend(name, epoch: epoch, entries, limit: limit)
+        case .prove(_, let new): proof = new
         case .read(_, let seq): read(upTo: seq)
         case .forget: forget()
         case .renew, .mark, .remove: break
@@ -101,7 +106,9 @@ extension StoreChange {
     var alteredRoom: RoomName? {
         switch self {
         case .queue(let row): row.room
-        case .append(let name, _, _), .replace(let name, _, _), .prepend(let name, _, _), .read(let name, _), .forget(let name): name
+        case .append(let name, _, _), .replace(let name, _, _), .prepend(let name, _, _), .prove(let name, _), .read(let name, _),
+            .forget(let name):
+            name
         case .renew, .mark, .remove: nil
         }
     }

@@ -6,8 +6,12 @@ struct Inbox: Hashable, Sendable {
     private(set) var cursor: LogPosition
     /// The number of the first entry; that of the cursor + 1 if there is none.
     private(set) var first: Int64
+    /// The hub's proof of the entry at the cursor; nil: there is none.
+    private(set) var proof: CursorProof?
 
-    init(cursor: LogPosition = .nowhere, first: Int64 = 1) { (self.cursor, self.first) = (cursor, first) }
+    init(cursor: LogPosition = .nowhere, first: Int64 = 1, proof: CursorProof? = nil) {
+        (self.cursor, self.first, self.proof) = (cursor, first, proof)
+    }
 
     /// Numbers that an entry may have.
     private static let numbers = 1..<RoomsLimits.number
@@ -17,8 +21,8 @@ struct Inbox: Hashable, Sendable {
         guard state.epoch != 0, Self.numbers.contains(state.from), (0..<RoomsLimits.number).contains(state.to), state.to <= state.head,
             Int64(state.items.count) == state.to - state.from + 1, Self.isContiguous(state.items, from: state.from)
         else { return false }
-        // A log never goes backwards within an epoch.
-        if state.isSnapshot { return state.epoch != cursor.epoch || state.to >= cursor.seq }
+        // It may end before the cursor, if the log went back and nothing proves it: then it replaces what there is as any other does.
+        if state.isSnapshot { return true }
         return state.epoch == cursor.epoch && state.from <= cursor.seq + 1 && state.to >= cursor.seq
             && (!state.hasMore || state.to > cursor.seq)
     }
@@ -36,7 +40,17 @@ struct Inbox: Hashable, Sendable {
     /// Takes the entries that follow the cursor, and drops those it has.
     ///
     /// `isAstray` if it ran into a gap or another epoch: nothing more of the room may be taken until it is joined again.
-    mutating func take(_ items: [Entry], epoch: UInt64) -> (taken: [Entry], isAstray: Bool) {
+    ///
+    /// - Parameter new: The proof of the last of them.
+    mutating func take(_ items: [Entry], epoch: UInt64, proof new: CursorProof? = nil) -> (taken: [Entry], isAstray: Bool) {
+        let before = cursor
+        let result = follow(items, epoch: epoch)
+        if cursor != before { proof = nil }
+        if let new, !result.isAstray, items.last?.seq ?? cursor.seq == cursor.seq { proof = new }
+        return result
+    }
+
+    private mutating func follow(_ items: [Entry], epoch: UInt64) -> (taken: [Entry], isAstray: Bool) {
         guard epoch == cursor.epoch, epoch != 0 else { return ([], true) }
         if let first = items.first, first.seq == cursor.seq + 1, Self.isContiguous(items, from: first.seq) {
             cursor.seq += Int64(items.count)
@@ -52,7 +66,8 @@ struct Inbox: Hashable, Sendable {
     }
 
     /// Puts a snapshot in place of all it had.
-    mutating func replace(epoch: UInt64, to: Int64, count: Int) {
+    mutating func replace(epoch: UInt64, to: Int64, count: Int, proof: CursorProof? = nil) {
+        self.proof = proof
         cursor = LogPosition(epoch: epoch, seq: to)
         first = to + 1 - Int64(count)
     }

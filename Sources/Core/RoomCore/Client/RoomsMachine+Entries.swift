@@ -51,23 +51,27 @@ extension RoomsMachine {
 
     /// Orders what a state brings to be written.
     private mutating func store(_ state: HubFrame.RoomState, at place: Int, _ now: Moment, into effects: inout [RoomsEffect]) {
-        guard state.isSnapshot else { return write(state.items, epoch: state.epoch, at: place, now, into: &effects) }
+        guard state.isSnapshot else { return write(state.items, epoch: state.epoch, state.proof, at: place, now, into: &effects) }
         let room = state.room
         let before = seats[place].inbox.cursor
         let isNew = before == .nowhere
         let items = isNew && seats[place].wish.start == .now ? [] : state.items
-        if before.epoch != state.epoch { (seats[place].read, seats[place].reads) = (0, [:]) }
-        seats[place].inbox.replace(epoch: state.epoch, to: state.to, count: items.count)
+        // A log that went back has other entries under the same numbers.
+        if before.epoch != state.epoch || state.to < before.seq { (seats[place].read, seats[place].reads) = (0, [:]) }
+        seats[place].inbox.replace(epoch: state.epoch, to: state.to, count: items.count, proof: state.proof)
         seats[place].fillsUp = isNew && seats[place].wish.start == .beginning
         let cursor = seats[place].inbox.cursor
         let proof = prove(state.items, at: place, now)
         let commit = pending(room, news: [.replaced(room, cursor, items)] + proof.stored, entries: items[...])
-        order(commit, [.replace(room, cursor: cursor, items)] + proof.removed, into: &effects)
+        order(commit, [.replace(room, cursor: cursor, items)] + shown(place) + proof.removed, into: &effects)
         judge(proof, at: now, into: &effects)
     }
 
+    /// The proof of a cursor that moves, which is written with it.
+    private func shown(_ place: Int) -> [StoreChange] { seats[place].inbox.proof.map { [.prove(seats[place].room, $0)] } ?? [] }
+
     mutating func take(
-        _ items: [Entry], epoch: UInt64, in room: RoomName, at now: Moment, into effects: inout [RoomsEffect]
+        _ items: [Entry], epoch: UInt64, _ proof: CursorProof?, in room: RoomName, at now: Moment, into effects: inout [RoomsEffect]
     ) {
         guard let place = wanted(room), seats[place].store == .ready, seats[place].standing == .live,
             seats[place].rights.contains(.read)
@@ -76,20 +80,20 @@ extension RoomsMachine {
             // The store is too slow: the hub has them for us.
             return seats[place].standing = .behind
         }
-        write(items, epoch: epoch, at: place, now, into: &effects)
+        write(items, epoch: epoch, proof, at: place, now, into: &effects)
         pump(place, at: now, into: &effects)
     }
 
     private mutating func write(
-        _ items: [Entry], epoch: UInt64, at place: Int, _ now: Moment, into effects: inout [RoomsEffect]
+        _ items: [Entry], epoch: UInt64, _ proof: CursorProof?, at place: Int, _ now: Moment, into effects: inout [RoomsEffect]
     ) {
         let room = seats[place].room
-        let (taken, isAstray) = seats[place].inbox.take(items, epoch: epoch)
+        let (taken, isAstray) = seats[place].inbox.take(items, epoch: epoch, proof: proof)
         if let last = taken.last {
             seats[place].head = max(seats[place].head, last.seq)
             let proof = prove(taken, at: place, now)
             let commit = pending(room, news: [.appended(room, epoch: epoch, taken)] + proof.stored, entries: taken[...])
-            order(commit, [.append(room, epoch: epoch, taken)] + proof.removed, into: &effects)
+            order(commit, [.append(room, epoch: epoch, taken)] + shown(place) + proof.removed, into: &effects)
             judge(proof, at: now, into: &effects)
             endTyping(of: taken, at: place, into: &effects)
         }

@@ -86,7 +86,8 @@ extension RoomsMachine {
             }
         }
         return ClientFrame.Join(
-            room: seat.room, cursor: cursor, limit: limit, wantsPresence: seat.wish.wantsPresence, next: seat.outbox.next)
+            room: seat.room, cursor: cursor, limit: limit, wantsPresence: seat.wish.wantsPresence, next: seat.outbox.next,
+            proof: seat.inbox.proof)
     }
 
     /// Joins a room if it is time.

@@ -146,7 +146,7 @@ extension RoomsMachine {
         case .welcome(let words): welcome(words, at: now, into: &effects)
         case .renewed(let expires): renewed(expires: expires, at: now, into: &effects)
         case .state(let state): take(state, at: now, into: &effects)
-        case .entries(let room, let epoch, let items): take(items, epoch: epoch, in: room, at: now, into: &effects)
+        case .entries(let room, let epoch, let items, let proof): take(items, epoch: epoch, proof, in: room, at: now, into: &effects)
         case .acks(let room, let epoch, let acks): take(acks, epoch: epoch, in: room, at: now, into: &effects)
         case .hole(let room, let expected): fill(room, from: expected, at: now, into: &effects)
         case .lag(let room, let head): lag(room, head: head, at: now, into: &effects)

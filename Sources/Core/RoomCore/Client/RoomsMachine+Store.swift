@@ -31,7 +31,7 @@ extension RoomsMachine {
             return removeIfDone(room)
         }
         seats[place].store = .ready
-        seats[place].inbox = Inbox(cursor: stored.cursor, first: stored.first)
+        seats[place].inbox = Inbox(cursor: stored.cursor, first: stored.first, proof: stored.proof)
         seats[place].outbox = Outbox(stored: stored.outbox, next: stored.next)
         (seats[place].read, seats[place].fillsUp) = (stored.read, false)
         seats[place].told = nil

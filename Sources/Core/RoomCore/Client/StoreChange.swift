@@ -16,9 +16,12 @@ public enum StoreChange: Hashable, Sendable {
     case append(RoomName, epoch: UInt64, [Entry])
     /// These entries replace all there were; the cursor is this, whether or not there are entries.
     case replace(RoomName, cursor: LogPosition, [Entry])
+    /// The hub's proof of the entry at the cursor; it comes right after the change that moves the cursor, which drops the one before.
+    case prove(RoomName, CursorProof)
     /// Older entries come before the first stored one, which follows the last of them.
     case prepend(RoomName, epoch: UInt64, [Entry])
-    /// How far the own user has read; it never goes back within an epoch, and begins anew with ``replace(_:cursor:_:)`` of another.
+    /// How far the own user has read; it never goes back within an epoch, and begins anew with ``replace(_:cursor:_:)`` of another,
+    /// or of one that ends earlier.
     case read(RoomName, upTo: Int64)
     /// Nothing of the room is wanted any more, but for its outbox and its next number.
     case forget(RoomName)
@@ -78,9 +81,15 @@ public struct StoredRoom: Hashable, Sendable {
     public var outbox: [OutboxRow]
     /// How far the own user has read.
     public var read: Int64
+    /// The hub's proof of the last entry; nil if there is none.
+    public var proof: CursorProof?
 
     /// What a client has stored of a room.
-    public init(cursor: LogPosition = .nowhere, first: Int64 = 1, next: Int64 = 1, outbox: [OutboxRow] = [], read: Int64 = 0) {
-        (self.cursor, self.first, self.next, self.outbox, self.read) = (cursor, first, next, outbox, read)
+    public init(
+        cursor: LogPosition = .nowhere, first: Int64 = 1, next: Int64 = 1, outbox: [OutboxRow] = [], read: Int64 = 0,
+        proof: CursorProof? = nil
+    ) {
+        (self.cursor, self.first, self.next) = (cursor, first, next)
+        (self.outbox, self.read, self.proof) = (outbox, read, proof)
     }
 }

@@ -58,10 +58,16 @@ public enum ClientFrame: Hashable, Sendable {
         public var wantsPresence: Bool
         /// The number that its next message will get.
         public var next: Int64
+        /// The proof that came with the last entry; nil: it has none.
+        public var proof: CursorProof?
 
         /// Joins a room.
-        public init(room: RoomName, cursor: LogPosition = .nowhere, limit: Int64 = 0, wantsPresence: Bool = false, next: Int64 = 1) {
-            (self.room, self.cursor, self.limit, self.wantsPresence, self.next) = (room, cursor, limit, wantsPresence, next)
+        public init(
+            room: RoomName, cursor: LogPosition = .nowhere, limit: Int64 = 0, wantsPresence: Bool = false, next: Int64 = 1,
+            proof: CursorProof? = nil
+        ) {
+            (self.room, self.cursor, self.limit, self.wantsPresence) = (room, cursor, limit, wantsPresence)
+            (self.next, self.proof) = (next, proof)
         }
     }
 

@@ -6,8 +6,8 @@ public enum HubFrame: Hashable, Sendable {
     case renewed(expires: Int64)
     /// The answer to `join`.
     case state(RoomState)
-    /// New entries, in order, in the epoch of the room.
-    case entries(RoomName, epoch: UInt64, [Entry])
+    /// New entries, in order, in the epoch of the room; a proof of the last one.
+    case entries(RoomName, epoch: UInt64, [Entry], proof: CursorProof? = nil)
     /// Publications are in the log.
     case acks(RoomName, epoch: UInt64, [Ack])
     /// Publications were lost between; they follow again from this number.
@@ -85,15 +85,17 @@ public enum HubFrame: Hashable, Sendable {
         public var rights: RoomRights
         /// How far the users have read.
         public var reads: [ReadMarker]
+        /// The proof of the entry that the client's cursor is at when it has taken this; nil: there is none.
+        public var proof: CursorProof?
 
         /// The answer to `join`.
         public init(
             room: RoomName, epoch: UInt64, from: Int64, to: Int64, head: Int64, base: Int64, items: [Entry], isSnapshot: Bool,
-            hasMore: Bool, high: Int64, highID: MessageID?, rights: RoomRights, reads: [ReadMarker]
+            hasMore: Bool, high: Int64, highID: MessageID?, rights: RoomRights, reads: [ReadMarker], proof: CursorProof? = nil
         ) {
             (self.room, self.epoch, self.from, self.to, self.head, self.base) = (room, epoch, from, to, head, base)
             (self.items, self.isSnapshot, self.hasMore) = (items, isSnapshot, hasMore)
-            (self.high, self.highID, self.rights, self.reads) = (high, highID, rights, reads)
+            (self.high, self.highID, self.rights, self.reads, self.proof) = (high, highID, rights, reads, proof)
         }
     }
 

@@ -14,6 +14,8 @@ package enum HubEffect: Hashable, Sendable {
     case tell(BusMessage)
     /// Answers a request of the server's own.
     case answer(ServerRequest, ServerAnswer)
+    /// Tells whoever runs the hub that the log of a room has gone back to this, and gets a new epoch.
+    case rewound(LogPosition, in: RoomName)
 }
 
 /// What became of a request of the server's own.

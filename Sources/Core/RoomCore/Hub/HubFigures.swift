@@ -30,6 +30,8 @@ package struct HubFigures: Hashable, Sendable {
     package var lagged: UInt64 = 0
     /// Appends that were not confirmed.
     package var failedAppends: UInt64 = 0
+    /// How often the log of a room was found to have gone back.
+    package var rewound: UInt64 = 0
     /// Rooms that nobody was in and that were let go before their time, because others needed their places.
     package var crowdedOut: UInt64 = 0
     /// What was refused.

@@ -18,6 +18,7 @@ extension HubMachine {
             rooms[name]?.members[id]?.join = join
             rooms[name]?.members[id]?.rights = rights
             rooms[name]?.members[id]?.phase = .asking
+            rooms[name]?.members[id]?.isChecked = false
             return pursue(id, in: name, at: now, into: &effects)
         }
         guard let visit = visits[id], Int64(visit.rooms.count) < policy.limits.rooms else {
@@ -84,7 +85,9 @@ extension HubMachine {
 
     /// Goes on with a member's join as far as possible: the room must be open, the device's mark known, and its turn come.
     mutating func pursue(_ id: ConnectionID, in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
-        guard rooms[name]?.phase == .open, let member = rooms[name]?.members[id], member.phase == .asking else { return }
+        guard let room = rooms[name], room.phase == .open, !room.isRewound, let member = room.members[id], member.phase == .asking else {
+            return
+        }
         guard isMarkKnown(of: member.device, in: name, into: &effects) else { return }
         // "high is a fence": what an older connection of the device has published is on disk before, or will never be.
         guard rooms[name]?.authors[member.device]?.isFenced == false else { return }
@@ -93,7 +96,11 @@ extension HubMachine {
             rooms[name]?.members[id]?.isInLine = true
             return
         }
-        guard let answer = rooms[name]?.answer(to: member.join, rights: member.rights, page: policy.limits.page, bytes: policy.pageBytes)
+        let evidence = member.isChecked ? .nothing : room.evidence(of: member.join, proofs)
+        if evidence == .rewound { return renew(name, into: &effects) }
+        guard
+            let answer = rooms[name]?.answer(
+                to: member.join, rights: member.rights, page: policy.limits.page, bytes: policy.pageBytes, isUnread: evidence == .unread)
         else { return }
         if answer.isRead {
             let wait = pageWait(of: id, at: now)
@@ -108,7 +115,7 @@ extension HubMachine {
         switch answer {
         case .items(let items, let isSnapshot): tellState(of: name, to: id, items, isSnapshot: isSnapshot, at: now, into: &effects)
         case .fetchAfter(let seq, let limit):
-            let number = fetch(.resume(after: seq), for: id, in: name)
+            let number = fetch(.resume(after: member.join.cursor.seq), for: id, in: name)
             let order = LogOrder.fetchAfter(number, name, seq: seq, limit: limit, bytes: policy.pageBytes)
             read(number, order, limit: limit, of: name, for: id, into: &effects)
             readOn(at: now, into: &effects)
@@ -118,9 +125,6 @@ extension HubMachine {
             let order = LogOrder.fetchBefore(number, name, seq: head + 1, limit: limit, bytes: policy.pageBytes)
             read(number, order, limit: limit, of: name, for: id, into: &effects)
             readOn(at: now, into: &effects)
-        case .lagging:
-            let after = Self.milliseconds(policy.lagRetry)
-            refuseJoin(id, Refusal(.lagging, retry: .after(after), room: name, "this hub lags"), at: now, into: &effects)
         }
     }
 

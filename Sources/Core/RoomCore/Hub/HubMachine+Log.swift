@@ -82,7 +82,7 @@ extension HubMachine {
     mutating func reopen(_ name: RoomName, into effects: inout [HubEffect]) {
         guard rooms[name]?.phase == .closed else { return }
         rooms[name]?.phase = .opening
-        effects.append(.log(.open(name)))
+        effects.append(.log(rooms[name]?.isRewound == true ? .renew(name) : .open(name)))
     }
 
     // MARK: Marks
@@ -146,7 +146,7 @@ extension HubMachine {
             effects.append(.answer(request, .stored(epoch: epoch, ack)))
         }
         deliver(settled.entries, of: name, epoch: epoch, to: settled.live, into: &effects)
-        if let next = settled.next { effects.append(.log(next)) }
+        if let next = settled.next { effects.append(.log(next)) } else { drawEpoch(for: name, into: &effects) }
         for id in settled.newcomers { pursue(id, in: name, at: now, into: &effects) }
         for device in settled.retired { hasRetired(device) }
         if settled.isIdle { watchIdle(name, at: now) }
@@ -168,7 +168,8 @@ extension HubMachine {
         var rest = entries[...]
         while !rest.isEmpty {
             let frame = Array(rest.prefix(Int(clamping: policy.limits.page))).withinBytes(policy.pageBytes)
-            effects.append(.fanOut(.entries(name, epoch: epoch, frame), to: members))
+            let proof = frame.last.flatMap { proofs?.proof(of: $0.id, at: LogPosition(epoch: epoch, seq: $0.seq), in: name) }
+            effects.append(.fanOut(.entries(name, epoch: epoch, frame, proof: proof), to: members))
             rest = rest.dropFirst(frame.count)
         }
     }

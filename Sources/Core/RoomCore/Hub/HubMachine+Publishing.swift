@@ -87,8 +87,9 @@ extension HubMachine {
         guard ensure(name, at: now, into: &effects) else { return refuse(.count, .after(1000), "too many rooms are open") }
         defer { watchIdle(name, at: now) }
         switch rooms[name]?.phase {
-        case .open: break
-        case .opening where rooms[name]?.isDown == false:
+        case .open where rooms[name]?.isRewound == false: break
+        case .open,
+            .opening where rooms[name]?.isDown == false:
             guard rooms[name]?.requests.count ?? 0 < policy.requests else { return refuse(.rate, .after(1000), "too many wait already") }
             rooms[name]?.requests.append((request, device, user, publication))
             return

@@ -9,7 +9,8 @@ extension HubMachine {
         let wasWatching = rooms[name]?.watchers.contains(id) ?? false
         guard
             let state = rooms[name]?.state(
-                of: name, for: id, items: items, isSnapshot: isSnapshot, isCongested: isCongested, reads: policy.limits.members)
+                of: name, for: id, items: items, isSnapshot: isSnapshot, isCongested: isCongested, reads: policy.limits.members, key: proofs
+            )
         else { return }
         if isSnapshot { counts.snapshots += 1 } else { counts.resumes += 1 }
         counts.delivered += UInt64(items.count)
@@ -41,13 +42,22 @@ extension HubMachine {
         into effects: inout [HubEffect]
     ) {
         let name = question.room
-        guard rooms[name]?.members[id]?.phase == .fetching(number) else { return }
+        guard let member = rooms[name]?.members[id], member.phase == .fetching(number) else { return }
         rooms[name]?.members[id]?.phase = .asking
         // Nothing is known any more of a log that was opened again since; nor is it told to one who lost the right.
         guard rooms[name]?.phase == .open, rooms[name]?.generation == question.generation,
             rooms[name]?.members[id]?.rights.contains(.read) == true
         else { return pursue(id, in: name, at: now, into: &effects) }
         rooms[name]?.raiseBase(to: base)
+        var entries = entries
+        if case .resume(let after) = question.purpose, let last = entries.first, last.seq == after {
+            // The entry at the cursor was read for the sake of its proof.
+            if rooms[name]?.evidence(of: member.join, proofs, id: last.id) == .rewound { return renew(name, into: &effects) }
+            rooms[name]?.members[id]?.isChecked = true
+            entries.removeFirst()
+            // It was all that a page holds.
+            if entries.isEmpty { return pursue(id, in: name, at: now, into: &effects) }
+        }
         let (head, first) = (rooms[name]?.head ?? 0, rooms[name]?.base ?? 1)
         switch question.purpose {
         case .resume(let after) where entries.isContiguous && entries.first?.seq == after &+ 1:

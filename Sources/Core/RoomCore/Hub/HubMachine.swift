@@ -12,6 +12,8 @@ package struct HubMachine: Machine {
     let policy: HubPolicy
     let node: String
     let incarnation: UInt64
+    /// Proves cursors; nil: they go without.
+    let proofs: ProofKey?
     var chance: SplitMix64
     /// The calendar's last reading, and when it came.
     var calendar: (milliseconds: Int64, at: Moment) = (0, .start)
@@ -58,8 +60,10 @@ package struct HubMachine: Machine {
     ///   - node: The name of this process among those that make up the hub.
     ///   - incarnation: Another number for each life of the process.
     ///   - seed: For the names of connections, and the times to stay away.
-    package init(policy: HubPolicy = HubPolicy(), node: String = "hub", incarnation: UInt64, seed: UInt64) {
-        (self.policy, self.node, self.incarnation, chance) = (policy, node, incarnation, SplitMix64(seed: seed))
+    ///   - proofs: The key of the log, with which cursors are proved; nil: they go without.
+    package init(policy: HubPolicy = HubPolicy(), node: String = "hub", incarnation: UInt64, seed: UInt64, proofs: ProofKey? = nil) {
+        (self.policy, self.node, self.incarnation, self.proofs) = (policy, node, incarnation, proofs)
+        chance = SplitMix64(seed: seed)
     }
 
     /// What the hub has counted.

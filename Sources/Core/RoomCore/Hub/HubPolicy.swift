@@ -144,8 +144,6 @@ package struct HubPolicy: Hashable, Sendable {
     package var nodeTimeout: Duration = .seconds(8)
     /// After how long a hole is told again to a client that sends again and still leaves it out; less than it waits for an ack.
     package var patience: Duration = .seconds(5)
-    /// When a client may ask a lagging hub again.
-    package var lagRetry: Duration = .seconds(1)
     /// The range of times, in milliseconds, after which one that found too many rooms may ask again.
     package var crowded: ClosedRange<Int64> = 5000...15_000
     /// A hub that stops closes its connections after this at the latest.

@@ -5,6 +5,8 @@
 package enum LogOrder: Hashable, Sendable {
     /// Opens a room, which is made if there is none: ``LogReply/opened(_:_:)`` or ``LogReply/notOpened(_:)``.
     case open(RoomName)
+    /// Gives an open room another epoch, on disk before the answer, which is that of ``open(_:)``.
+    case renew(RoomName)
     /// What is known of a device in a room: ``LogReply/recalled(_:_:_:)`` or ``LogReply/notRecalled(_:_:)``.
     ///
     /// A mark of the number 0 says only whose the device is, by what it has published in other rooms.
@@ -77,9 +79,14 @@ package struct LogHead: Hashable, Sendable {
     package var last: Int64
     /// Bytes of the entries that are retained.
     package var bytes: Int64
+    /// The name of its last entry; nil if none is retained.
+    package var lastID: MessageID?
 
-    package init(epoch: UInt64, head: Int64, base: Int64, reads: [HubFrame.ReadMarker], last: Int64 = 0, bytes: Int64 = 0) {
-        (self.epoch, self.head, self.base, self.reads, self.last, self.bytes) = (epoch, head, base, reads, last, bytes)
+    package init(
+        epoch: UInt64, head: Int64, base: Int64, reads: [HubFrame.ReadMarker], last: Int64 = 0, bytes: Int64 = 0, lastID: MessageID? = nil
+    ) {
+        (self.epoch, self.head, self.base, self.reads) = (epoch, head, base, reads)
+        (self.last, self.bytes, self.lastID) = (last, bytes, lastID)
     }
 }
 

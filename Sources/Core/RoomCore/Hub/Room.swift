@@ -26,6 +26,10 @@ extension HubMachine {
         /// The first number that is retained.
         var base: Int64 = 1
         var tail = Tail()
+        /// The name of the last entry; nil: there is none, or retention has taken it away.
+        var lastID: MessageID?
+        /// Whether the log is known to have gone back: nothing is taken until it has a new epoch on disk.
+        var isRewound = false
         /// The time that was given last, in milliseconds since 1970 UTC.
         var lastTime: Int64 = 0
         var pace = Pace()
@@ -84,7 +88,7 @@ extension HubMachine {
             }
             sequencer.begin(epoch: log.epoch, head: log.head)
             (base, bytes) = (log.base, log.bytes)
-            lastTime = log.last
+            (lastTime, lastID, isRewound) = (log.last, log.lastID, false)
             reads = [:]
             for marker in log.reads { reads[marker.user] = marker.seq }
             sortedReads = nil
@@ -104,26 +108,28 @@ extension HubMachine {
             case items([Entry], isSnapshot: Bool)
             case fetchAfter(Int64, limit: Int64)
             case fetchLast(Int64)
-            /// The client has more than this log.
-            case lagging
 
             /// Whether the log is read for it.
             var isRead: Bool {
                 switch self {
                 case .fetchAfter, .fetchLast: true
-                case .items, .lagging: false
+                case .items: false
                 }
             }
         }
 
         /// The table of "Joining and resuming".
-        func answer(to join: ClientFrame.Join, rights: RoomRights, page: Int64, bytes: Int64) -> Answer {
+        ///
+        /// - Parameter isUnread: Whether the entry at the cursor is to be read, too.
+        func answer(to join: ClientFrame.Join, rights: RoomRights, page: Int64, bytes: Int64, isUnread: Bool = false) -> Answer {
             let cursor = join.cursor
-            let isSame = cursor.epoch == epoch
-            if isSame, cursor.seq > head { return .lagging }
+            // A cursor beyond the head, without a proof, may be a lie: who has it gets what there is, and nobody else is disturbed.
+            let isSame = cursor.epoch == epoch && cursor.seq <= head
             guard rights.contains(.read) else { return .items([], isSnapshot: !isSame || cursor.seq != head) }
             let limit = join.limit > 0 ? join.limit : .max
-            if isSame, cursor.seq >= base - 1, head - cursor.seq <= limit {
+            let isNear = isSame && cursor.seq >= base - 1 && head - cursor.seq <= limit
+            if isUnread { return .fetchAfter(cursor.seq - 1, limit: isNear ? min(page, head - cursor.seq) + 1 : 1) }
+            if isNear {
                 if cursor.seq == head { return .items([], isSnapshot: false) }
                 if let items = tail.after(cursor.seq, limit: page, bytes: bytes) { return .items(items, isSnapshot: false) }
                 return .fetchAfter(cursor.seq, limit: min(page, head - cursor.seq))
@@ -148,7 +154,7 @@ extension HubMachine {
 
         /// A state for a member, who is live from now on if it reaches the head.
         mutating func state(
-            of room: RoomName, for id: ConnectionID, items: [Entry], isSnapshot: Bool, isCongested: Bool, reads most: Int64
+            of room: RoomName, for id: ConnectionID, items: [Entry], isSnapshot: Bool, isCongested: Bool, reads most: Int64, key: ProofKey?
         ) -> HubFrame.RoomState? {
             guard let member = members[id], let author = authors[member.device] else { return nil }
             let to = items.last?.seq ?? head
@@ -161,10 +167,14 @@ extension HubMachine {
                 if !hasMore { live.insert(id) }
                 hearers.insert(id)
             }
+            var proof: CursorProof?
+            if member.rights.contains(.read), let key, let last = items.last?.id ?? (hasMore ? nil : lastID) {
+                proof = key.proof(of: last, at: LogPosition(epoch: epoch, seq: to), in: room)
+            }
             return HubFrame.RoomState(
                 room: room, epoch: epoch, from: items.first?.seq ?? head + 1, to: to, head: head, base: base, items: items,
                 isSnapshot: isSnapshot, hasMore: hasMore, high: author.high, highID: author.highID, rights: member.rights,
-                reads: markers(for: member, most: most))
+                reads: markers(for: member, most: most), proof: proof)
         }
 
         /// The read markers, if they are not too many; then only the member's own.
@@ -219,7 +229,7 @@ extension HubMachine {
             _ cseq: Int64, of device: DeviceID, from id: ConnectionID, at now: Moment, patience: Duration
         ) -> Standing? {
             guard let member = members[id] else { return nil }
-            var standing = Standing(rights: member.rights, hasState: member.hasState, isOpen: phase == .open)
+            var standing = Standing(rights: member.rights, hasState: member.hasState, isOpen: phase == .open && !isRewound)
             guard standing.hasState, standing.isOpen, authors[device]?.knowledge == .known else { return standing }
             standing.isMarkKnown = true
             standing.place = authors[device]?.place(of: cseq, at: now, patience: patience)
@@ -294,8 +304,9 @@ extension HubMachine {
             pace.add(settled.entries.count, at: now)
             if !settled.entries.isEmpty {
                 settled.tailGrowth -= tail.bytes
-                tail.append(settled.entries, entries: policy.tailEntries, bytes: policy.tailBytes)
+                tail.append(settled.entries, after: lastID, entries: policy.tailEntries, bytes: policy.tailBytes)
                 settled.tailGrowth += tail.bytes
+                lastID = settled.entries.last?.id
             }
             settled.next = sequencer.nextAppend(to: room, batch: number)
             settled.isIdle = isIdle

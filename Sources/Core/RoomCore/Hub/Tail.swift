@@ -2,6 +2,8 @@ extension HubMachine {
     /// The last entries of a room's log, contiguous up to its head.
     struct Tail: Sendable {
         private var entries: [Entry] = []
+        /// The name of the entry before them, if it is known.
+        private var before: MessageID?
         /// About how many bytes they take.
         private(set) var bytes: Int64 = 0
 
@@ -9,7 +11,10 @@ extension HubMachine {
         var first: Int64? { entries.first?.seq }
 
         /// Appends what follows; of what is beyond twice the bounds the older half goes, so that an entry costs the same in the long run.
-        mutating func append(_ new: [Entry], entries most: Int, bytes mostBytes: Int64) {
+        ///
+        /// - Parameter last: The name of the entry before these.
+        mutating func append(_ new: [Entry], after last: MessageID?, entries most: Int, bytes mostBytes: Int64) {
+            if entries.isEmpty { before = last }
             entries += new
             bytes = new.reduce(into: bytes) { $0 += $1.size }
             guard entries.count > 2 * most || bytes > 2 * mostBytes else { return }
@@ -18,10 +23,17 @@ extension HubMachine {
                 bytes -= entries[dropped].size
                 dropped += 1
             }
+            if dropped > 0 { before = entries[dropped - 1].id }
             entries.removeFirst(dropped)
         }
 
-        mutating func removeAll() { (entries, bytes) = ([], 0) }
+        mutating func removeAll() { (entries, bytes, before) = ([], 0, nil) }
+
+        /// The name of an entry; nil if it is not here.
+        func id(of seq: Int64) -> MessageID? {
+            guard let first, seq >= first - 1, seq - first < Int64(entries.count) else { return nil }
+            return seq < first ? before : entries[Int(seq - first)].id
+        }
 
         /// The entries after a number, if they are here without a gap: so many at most, and so many bytes but for the first.
         func after(_ seq: Int64, limit: Int64, bytes most: Int64) -> [Entry]? {

@@ -87,6 +87,8 @@ extension HubMachine {
         var hasState = false
         /// Whether it lost its place among the live because it was slow, and has not been told yet.
         var isLagged = false
+        /// Whether its cursor's proof was held against the log.
+        var isChecked = false
         /// Whether it stands in its connection's line.
         var isInLine = false
         var typing = Bucket()

@@ -134,6 +134,7 @@ extension ClientFrame.Join {
         var (epoch, seq): (UInt64, Int64) = (0, 0)
         var (limit, next): (Int64, Int64) = (0, 1)
         var wantsPresence = false
+        var proof: CursorProof?
 
         mutating func take(_ key: FrameWord, from reader: inout FrameReader) throws(FrameError) {
             switch key {
@@ -143,6 +144,7 @@ extension ClientFrame.Join {
             case "limit": limit = try reader.number("limit")
             case "presence": wantsPresence = try reader.flag("presence")
             case "next": next = max(try reader.number("next"), 1)
+            case "proof": proof = try reader.proof()
             default: try reader.skip()
             }
         }
@@ -152,7 +154,7 @@ extension ClientFrame.Join {
             guard seq >= 0 || epoch == 0 else { throw FrameError(.outOfRange, field: "seq", at: 0) }
             return ClientFrame.Join(
                 room: try room.needed("room"), cursor: LogPosition(epoch: epoch, seq: seq), limit: limit, wantsPresence: wantsPresence,
-                next: next)
+                next: next, proof: proof)
         }
     }
 

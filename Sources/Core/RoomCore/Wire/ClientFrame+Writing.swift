@@ -89,6 +89,7 @@ extension FrameWriter {
         field("limit", unlessZero: join.limit)
         field("presence", ifTrue: join.wantsPresence)
         field("next", join.next)
+        if let proof = join.proof { field("proof", digits: proof.bits) }
     }
 
     mutating func fields(of presence: Presence) {

@@ -22,6 +22,9 @@ extension FrameReader {
         DeviceID(unsafe try value("device") { bytes in unsafe Bits128(digits: bytes, dashes: false) })
     }
 
+    /// Takes a proof; one that is not as ours are proves nothing.
+    mutating func proof() throws(FrameError) -> CursorProof? { CursorProof(try text("proof")) }
+
     mutating func messageID(_ field: StaticString = "id") throws(FrameError) -> MessageID {
         MessageID(unsafe try value(field) { bytes in unsafe Bits128(digits: bytes, dashes: true) })
     }

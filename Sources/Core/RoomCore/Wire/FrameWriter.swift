@@ -59,10 +59,13 @@ struct FrameWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    mutating func field(_ key: StaticString, _ device: DeviceID) {
+    mutating func field(_ key: StaticString, _ device: DeviceID) { field(key, digits: device.bits) }
+
+    /// 32 hexadecimal digits.
+    mutating func field(_ key: StaticString, digits bits: Bits128) {
         self.key(key)
         bytes.append(UInt8(ascii: "\""))
-        let digits = (Hexadecimal.words(device.bits.high), Hexadecimal.words(device.bits.low))
+        let digits = (Hexadecimal.words(bits.high), Hexadecimal.words(bits.low))
         unsafe withUnsafeBytes(of: digits) { digits in unsafe bytes.append(contentsOf: digits) }
         bytes.append(UInt8(ascii: "\""))
     }

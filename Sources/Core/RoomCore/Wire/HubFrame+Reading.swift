@@ -32,16 +32,17 @@ extension HubFrame {
     }
 
     private static func entries(_ frame: inout FrameObject) throws(FrameError) -> HubFrame {
-        var (room, epoch, items): (RoomName?, UInt64?, [Entry]) = (nil, nil, [])
+        var (room, epoch, items, proof): (RoomName?, UInt64?, [Entry], CursorProof?) = (nil, nil, [], nil)
         while let key = try frame.key() {
             switch key {
             case "room": room = try frame.reader.room()
             case "epoch": epoch = try frame.reader.log()
             case "items": items = try frame.reader.entries()
+            case "proof": proof = try frame.reader.proof()
             default: try frame.reader.skip()
             }
         }
-        return .entries(try room.needed("room"), epoch: try epoch.needed("epoch"), items)
+        return .entries(try room.needed("room"), epoch: try epoch.needed("epoch"), items, proof: proof)
     }
 
     private static func acks(_ frame: inout FrameObject) throws(FrameError) -> HubFrame {
@@ -200,6 +201,7 @@ extension HubFrame.RoomState {
         var (from, to, head, base, high): (Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0)
         var (items, isSnapshot, hasMore): ([Entry], Bool, Bool) = ([], false, false)
         var (highID, rights, reads): (MessageID?, RoomRights, [HubFrame.ReadMarker]) = (nil, [], [])
+        var proof: CursorProof?
         while let key = try frame.key() {
             switch key {
             case "room": room = try frame.reader.room()
@@ -218,12 +220,14 @@ extension HubFrame.RoomState {
                 reads = []
                 var array = try frame.reader.array("reads")
                 while try frame.reader.hasElement(of: &array) { reads.append(try HubFrame.ReadMarker(&frame.reader)) }
+            case "proof": proof = try frame.reader.proof()
             default: try frame.reader.skip()
             }
         }
         self.init(
             room: try room.needed("room"), epoch: try epoch.needed("epoch"), from: from, to: to, head: head, base: base, items: items,
-            isSnapshot: isSnapshot, hasMore: hasMore, high: high, highID: highID, rights: rights, reads: reads)
+            isSnapshot: isSnapshot, hasMore: hasMore, high: high, highID: highID, rights: rights, reads: reads,
+            proof: proof)
     }
 }
 

@@ -8,11 +8,12 @@ extension HubFrame {
             writer.field("expires", unlessZero: expires)
             return writer.finish()
         case .state(let state): return state.json()
-        case .entries(let room, let epoch, let entries):
+        case .entries(let room, let epoch, let entries, let proof):
             var writer = FrameWriter("msg", capacity: 128 + entries.roomOnWire)
             writer.field("room", text: room.text)
             writer.field("epoch", digits: epoch)
             writer.field("items", objects: entries) { writer, entry in writer.fields(of: entry) }
+            if let proof { writer.field("proof", digits: proof.bits) }
             return writer.finish()
         case .acks(let room, let epoch, let acks):
             var writer = FrameWriter("ack", capacity: 128 + acks.count * 128)
@@ -107,6 +108,7 @@ extension HubFrame.RoomState {
             writer.field("user", text: marker.user.text)
             writer.field("seq", unlessZero: marker.seq)
         }
+        if let proof { writer.field("proof", digits: proof.bits) }
         return writer.finish()
     }
 }

@@ -10,7 +10,7 @@ export class Entries {
     /** The answer to a join: what was missed, or a snapshot in place of all that there was. */
     async takeState(room, state) {
         const { link, joining, store } = this.#desk;
-        const { epoch, from = 1, to, head = 0, items = [], snapshot = false, more = false, high = 0, highId, rights, reads = [] } = state;
+        const { epoch, from = 1, to, head = 0, items = [], snapshot = false, more = false, high = 0, highId, rights, reads = [], proof } = state;
         if (!room.isJoining) return;
         room.isJoining = false;
         const isNonsense = typeof epoch !== "string" || !Array.isArray(items) || items.some((item, index) => item.seq !== from + index);
@@ -25,12 +25,12 @@ export class Entries {
             // Its items say nothing about the log.
         } else if (isReplaced) {
             const seq = items.at(-1)?.seq ?? to ?? from - 1;
-            await store.replace(room.name, epoch, seq, items, proved);
-            room.replaced(epoch, seq, items);
+            await store.replace(room.name, epoch, seq, items, proved, proof);
+            room.replaced(epoch, seq, items, proof);
         } else if (fresh.length > 0) {
-            await store.append(room.name, epoch, fresh, proved);
-            room.appended(fresh);
-        }
+            await store.append(room.name, epoch, fresh, proved, proof);
+            room.appended(fresh, proof);
+        } else room.proof = proof ?? room.proof;
         this.#tell(room, isReplaced ? "replaced" : "entries", fresh, proved);
         if (connection !== link.connection) return;
         joining.succeeded();
@@ -54,7 +54,7 @@ export class Entries {
     }
 
     /** Live entries: each follows the cursor, or nothing of the rest is taken. */
-    async takeEntries(room, { epoch, items = [] }) {
+    async takeEntries(room, { epoch, items = [], proof }) {
         const { link, joining, store, outbox, renewal } = this.#desk;
         if (!room.isLive) return;
         if (epoch !== room.epoch) return joining.again(room);
@@ -71,8 +71,10 @@ export class Entries {
         }
         if (fresh.length > 0) {
             const { proved, isForeign } = room.proves(this.#desk.device, fresh);
-            await store.append(room.name, epoch, fresh, proved);
-            room.appended(fresh);
+            // It is of the last entry of the frame.
+            const shown = isBroken ? undefined : proof;
+            await store.append(room.name, epoch, fresh, proved, shown);
+            room.appended(fresh, shown);
             this.#tell(room, "entries", fresh, proved);
             if (isForeign) return renewal.begin();
             if (proved.length > 0) outbox.progress(room);

@@ -23,6 +23,8 @@ export class Room {
     first = 1;
     next = 1;
     read = 0;
+    /** What the hub says of the entry at the cursor, in words of its own. */
+    proof = "";
     /** What is not known to be stored by the hub, by number. */
     outbox = [];
     /** What was refused for good. */
@@ -56,11 +58,12 @@ export class Room {
     }
 
     forget() {
-        Object.assign(this, { epoch: "", seq: 0, first: 1, next: 1, read: 0, outbox: [], failed: [] });
+        Object.assign(this, { epoch: "", seq: 0, first: 1, next: 1, read: 0, proof: "", outbox: [], failed: [] });
     }
 
-    take({ epoch, seq, first, next, read }) {
-        Object.assign(this, { epoch, seq, first, next, read });
+    /** What was stored before there were proofs has none. */
+    take({ epoch, seq, first, next, read, proof = "" }) {
+        Object.assign(this, { epoch, seq, first, next, read, proof });
     }
 
     disconnected() {
@@ -78,17 +81,20 @@ export class Room {
         [this.isJoining, this.isLive, this.rejoinAt, this.stateDeadline] = [true, false, Infinity, deadline];
         const cursor = this.epoch === "" ? { seq: -this.last } : { epoch: this.epoch, seq: this.seq };
         const wishes = { limit: most.missed, ...(this.wantsPresence && { presence: true }) };
-        return { room: this.name, ...cursor, ...wishes, next: this.next };
+        const shown = this.epoch !== "" && this.proof !== "" ? { proof: this.proof } : {};
+        return { room: this.name, ...cursor, ...shown, ...wishes, next: this.next };
     }
 
-    appended(items) {
+    appended(items, proof = "") {
+        this.proof = proof;
         this.seq = items.at(-1).seq;
         this.head = Math.max(this.head, this.seq);
         for (const { user } of items) this.#typing.delete(user);
     }
 
-    replaced(epoch, seq, items) {
-        if (epoch !== this.epoch) [this.read, this.markers] = [0, new Map()];
+    replaced(epoch, seq, items, proof = "") {
+        this.proof = proof;
+        if (epoch !== this.epoch || seq < this.seq) [this.read, this.markers] = [0, new Map()];
         [this.epoch, this.seq, this.first] = [epoch, seq, items[0]?.seq ?? seq + 1];
     }
 

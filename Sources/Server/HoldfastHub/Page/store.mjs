@@ -45,8 +45,8 @@ export class Store {
         });
     }
 
-    /** Entries that follow the cursor, and what they prove to be stored, in one step. */
-    append(room, epoch, items, proved) {
+    /** Entries that follow the cursor, the hub's proof of the last one, and what they prove to be stored, in one step. */
+    append(room, epoch, items, proved, proof = "") {
         return this.#write(["rooms", "entries", "outbox"], async (tx) => {
             const record = await recordOf(tx, room);
             if (record.epoch !== epoch || record.seq + 1 !== items[0].seq) throw new StaleError(`${room} is at ${record.seq}`);
@@ -55,19 +55,19 @@ export class Store {
             const first = Math.max(record.first, seq - kept + 1);
             if (first > record.first) await tx.deleteRange("entries", room, record.first, first - 1);
             for (const cseq of proved) await tx.delete("outbox", [room, cseq]);
-            await tx.put("rooms", room, { ...record, seq, first });
+            await tx.put("rooms", room, { ...record, seq, first, proof });
         });
     }
 
-    /** A snapshot in place of all that there was. A read marker means something within its epoch only. */
-    replace(room, epoch, seq, items, proved) {
+    /** A snapshot in place of all that there was. A read marker means something within its epoch only, as long as that does not go back. */
+    replace(room, epoch, seq, items, proved, proof = "") {
         return this.#write(["rooms", "entries", "outbox"], async (tx) => {
             const record = await recordOf(tx, room);
             await tx.deleteRange("entries", room, 0, Number.MAX_SAFE_INTEGER);
             for (const item of items) await tx.put("entries", [room, item.seq], item);
             for (const cseq of proved) await tx.delete("outbox", [room, cseq]);
-            const read = record.epoch === epoch ? record.read : 0;
-            await tx.put("rooms", room, { ...record, epoch, seq, first: items[0]?.seq ?? seq + 1, read });
+            const read = record.epoch === epoch && seq >= record.seq ? record.read : 0;
+            await tx.put("rooms", room, { ...record, epoch, seq, first: items[0]?.seq ?? seq + 1, read, proof });
         });
     }
 
@@ -169,7 +169,7 @@ export class Store {
 }
 
 async function recordOf(tx, room) {
-    return (await tx.get("rooms", room)) ?? { room, epoch: "", seq: 0, first: 1, next: 1, read: 0 };
+    return (await tx.get("rooms", room)) ?? { room, epoch: "", seq: 0, first: 1, next: 1, read: 0, proof: "" };
 }
 
 /** Keeps everything as long as the page. */

@@ -1,4 +1,5 @@
 import Holdfast
+import Logging
 import MachineCore
 import NIOConcurrencyHelpers
 import NIOCore
@@ -185,6 +186,10 @@ final class HubCore: @unchecked Sendable {
         case .authenticate(let id, let token): parcels[id.port].append(.authenticate(id, token: token))
         case .log(let order): desk.order(order)
         case .tell(let message): bus.publish(message)
+        case .rewound(let place, let room):
+            configuration.logger.error(
+                "the log of a room went back: it gets a new epoch, and clients get snapshots",
+                metadata: ["room": "\(room)", "head": "\(place)"])
         case .answer(let request, let answer): requests.removeValue(forKey: request.number)?.succeed(answer)
         }
     }

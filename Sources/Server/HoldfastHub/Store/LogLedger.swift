@@ -10,6 +10,7 @@ final class LogLedger {
     private let insertRoom: SQLiteStatement
     private let deleteRoom: SQLiteStatement
     private let updateRoom: SQLiteStatement
+    private let renewRoom: SQLiteStatement
     private let insertEntry: SQLiteStatement
     private let insertDevice: SQLiteStatement
     private let updateDevice: SQLiteStatement
@@ -28,6 +29,7 @@ final class LogLedger {
         insertRoom = try connection.prepare("INSERT INTO rooms (name, epoch, head, base, bytes) VALUES (?, ?, 0, 1, 0)")
         deleteRoom = try connection.prepare("DELETE FROM rooms WHERE id = ?")
         updateRoom = try connection.prepare("UPDATE rooms SET head = ?, base = ?, bytes = ? WHERE id = ?")
+        renewRoom = try connection.prepare("UPDATE rooms SET epoch = ? WHERE id = ?")
         insertEntry = try connection.prepare("INSERT INTO entries (place, sender, cseq, body) VALUES (?, ?, ?, ?)")
         insertDevice = try connection.prepare("INSERT INTO devices (room, device, high, message, user, at) VALUES (?, ?, ?, ?, ?, ?)")
         updateDevice = try connection.prepare("UPDATE devices SET high = ?, message = ?, user = ?, at = ? WHERE id = ?")
@@ -81,6 +83,12 @@ final class LogLedger {
     func update(_ row: RoomRow) throws(SQLiteFailure) {
         updateRoom.bind(1, row.head.head).bind(2, row.head.base).bind(3, row.bytes).bind(4, row.number)
         try updateRoom.run()
+    }
+
+    /// Writes another epoch of a room.
+    func renew(_ row: RoomRow) throws(SQLiteFailure) {
+        renewRoom.bind(1, Int64(bitPattern: row.head.epoch)).bind(2, row.number)
+        try renewRoom.run()
     }
 
     /// Writes the number of the transaction that is open.
@@ -167,13 +175,15 @@ extension LogLedger {
         }
     }
 
-    /// When the last entry of a room was stored, in milliseconds since 1970 UTC; 0 if none is retained.
-    func time(of row: RoomRow) throws(SQLiteFailure) -> Int64 {
-        guard row.number != 0, row.count > 0 else { return 0 }
+    /// When the last entry of a room was stored, in milliseconds since 1970 UTC, and its name; nil if none is retained.
+    func last(of row: RoomRow) throws(SQLiteFailure) -> (at: Int64, id: MessageID?)? {
+        guard row.number != 0, row.count > 0 else { return nil }
         first.bind(1, LogSchema.place(room: row.number, seq: row.head.head))
             .bind(2, LogSchema.place(room: row.number, seq: row.head.head)).bind(3, 1)
         defer { first.reset() }
-        return try first.step() ? StoredEntry.time(of: first.bytes(0)) ?? 0 : 0
+        guard try first.step() else { return nil }
+        // Of a damaged one it is not told what it was; the room may be written all the same.
+        return (StoredEntry.time(of: first.bytes(0)) ?? 0, StoredEntry.decode(first.bytes(0), seq: row.head.head)?.id)
     }
 
     func delete(_ row: RoomRow, below base: Int64) throws(SQLiteFailure) {

@@ -142,7 +142,7 @@ extension LogTables {
         case .find(let number, let name, let id, let cseq):
             guard let row = try room(name), let sender = try device(id, room: row.number) else { return .found(number, nil) }
             return .found(number, try entry(sender: sender.number, of: id, cseq: cseq))
-        case .open, .append, .mark, .release: return nil
+        case .open, .renew, .append, .mark, .release: return nil
         }
     }
 }

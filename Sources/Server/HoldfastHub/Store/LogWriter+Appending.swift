@@ -45,13 +45,36 @@ extension LogWriter {
     /// A room; one that is not stored stays so until something is written in it.
     func opened(_ name: RoomName, _ ledger: LogLedger) throws(SQLiteFailure) -> LogHead {
         let room = try room(name, ledger) ?? OpenRoom()
+        let head = try opened(room, name, ledger)
+        rooms[name] = room
+        return head
+    }
+
+    private func opened(_ room: OpenRoom, _ name: RoomName, _ ledger: LogLedger) throws(SQLiteFailure) -> LogHead {
         var head = room.row.head
-        head.last = try ledger.time(of: room.row)
+        if let last = try ledger.last(of: room.row) { (head.last, head.lastID) = (last.at, last.id) }
         head.bytes = room.row.bytes
         head.reads = try ledger.tables.reads(room: room.row.number)
         if let waiting = waitingReads[name] { head.reads = merged(head.reads, waiting) }
-        rooms[name] = room
         return head
+    }
+
+    /// Gives a room another epoch, within the transaction; nil if what is there cannot be read.
+    func renew(_ name: RoomName, in batch: inout Batch, _ ledger: LogLedger) throws(SQLiteFailure) -> LogHead? {
+        do throws(SQLiteFailure) { _ = try opened(name, ledger) } catch {
+            try doubt(error, &batch, ledger)
+            return nil
+        }
+        guard var room = rooms[name] else { return nil }
+        // Never the same: numbers of this epoch may have been given twice already.
+        let old = room.row.head.epoch
+        repeat { room.row.head.epoch = .random(in: 1 ... .max) } while room.row.head.epoch == old
+        if room.row.number != 0 {
+            try begin(&batch, ledger)
+            try ledger.renew(room.row)
+        }
+        rooms[name] = room
+        return try opened(room, name, ledger)
     }
 
     private func merged(_ stored: [HubFrame.ReadMarker], _ waiting: [UserName: Int64]) -> [HubFrame.ReadMarker] {

@@ -20,6 +20,7 @@ actor LogWriter {
     private var commits: Int64 = 0
     /// Under which devices the publications of programs are stored; before the log is open nobody's.
     private(set) var names = PublicationNames.drawn()
+    private(set) var proofs: ProofKey?
 
     nonisolated let gauge = LogGauge()
     private(set) var health = LogHealth.healthy { didSet { gauge.tell(health) } }
@@ -50,6 +51,7 @@ actor LogWriter {
             logClock = try ledger.clock()
             storedClock = logClock.record
             names = PublicationNames(key: try LogSchema.namesKey(opened.connection))
+            proofs = try LogSchema.proofKey(opened.connection)
             self.ledger = ledger
         } catch { throw error.roomLogError(path: place.file) }
         (lock, mark, commits) = (opened.lock, opened.mark, opened.commits)
@@ -94,6 +96,9 @@ actor LogWriter {
         switch order {
         case .append(let name, let number, let records):
             return try append(records, to: name, in: &batch, ledger) ? .appended(name, batch: number) : .notAppended(name, batch: number)
+        case .renew(let name):
+            guard let head = try renew(name, in: &batch, ledger) else { return .notOpened(name) }
+            return .opened(name, head)
         case .mark(let name, let user, let seq):
             let known = waitingReads[name]?[user]
             // The disk takes nothing: who has read it will say so again.
@@ -130,7 +135,7 @@ actor LogWriter {
             // A transaction's devices reach their table at its end.
             if let known = try room(name, ledger)?.device(id, ledger) { return .recalled(name, id, known.mark) }
             return .recalled(name, id, try ledger.tables.owner(of: id))
-        case .fetchAfter, .fetchBefore, .find, .append, .mark, .release:
+        case .fetchAfter, .fetchBefore, .find, .renew, .append, .mark, .release:
             // The row of the room, too, is written at the transaction's end.
             return try ledger.tables.carryOut(order)
         }

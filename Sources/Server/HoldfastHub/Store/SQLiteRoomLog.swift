@@ -15,6 +15,8 @@ package final class SQLiteRoomLog: RoomLog {
     package let opening: LogOpening
     /// Under which devices a hub stores what programs publish under names of their own; the same as long as the log is there.
     let names: PublicationNames
+    /// Proves cursors; the same as long as the log is there, nil if there is none and the disk takes none.
+    package let proofs: ProofKey?
     /// What of the directory was open to other users of the machine, a sentence for each.
     package let privacy: [String]
 
@@ -40,7 +42,7 @@ package final class SQLiteRoomLog: RoomLog {
         reader = LogReader(place: place)
         copier = LogCopier(place: place, hook: hook)
         opening = try await writer.open(drawsNewEpochs: drawsNewEpochs, checkedBytes: checkedBytes)
-        names = await writer.names
+        (names, proofs) = await (writer.names, writer.proofs)
     }
 
     package func carryOut(_ orders: [LogOrder]) async -> [LogReply] {
@@ -119,7 +121,7 @@ extension LogOrder {
     /// The room it speaks of.
     var room: RoomName {
         switch self {
-        case .open(let room), .recall(let room, _), .append(let room, _, _), .fetchAfter(_, let room, _, _, _),
+        case .open(let room), .renew(let room), .recall(let room, _), .append(let room, _, _), .fetchAfter(_, let room, _, _, _),
             .fetchBefore(_, let room, _, _, _), .find(_, let room, _, _), .mark(let room, _, _), .release(let room):
             room
         }
@@ -128,7 +130,7 @@ extension LogOrder {
     /// The room that it may change, or that may have to be made.
     fileprivate var writtenRoom: RoomName? {
         switch self {
-        case .append(let room, _, _), .open(let room): room
+        case .append(let room, _, _), .open(let room), .renew(let room): room
         default: nil
         }
     }
@@ -144,7 +146,7 @@ extension LogOrder {
     /// The answer if it cannot be carried out.
     var negativeReply: LogReply? {
         switch self {
-        case .open(let room): .notOpened(room)
+        case .open(let room), .renew(let room): .notOpened(room)
         case .recall(let room, let device): .notRecalled(room, device)
         case .append(let room, let batch, _): .notAppended(room, batch: batch)
         case .fetchAfter(let number, _, _, _, _), .fetchBefore(let number, _, _, _, _), .find(let number, _, _, _): .notFetched(number)

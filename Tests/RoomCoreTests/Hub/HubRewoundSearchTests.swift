@@ -1,0 +1,145 @@
+import HoldfastTesting
+import MachineCore
+import RoomCore
+import Testing
+
+/// Whatever order things come in: once all have joined, a log that went back unseen has left no two members with different entries.
+@Suite struct HubRewoundSearchTests {
+    private static let key = ProofKey(Bits128(high: 3, low: 4))
+
+    /// A client by the rules of the page: what it has stored, and its connection.
+    private struct Reader {
+        let device: UInt64
+        var connection: ConnectionID?
+        var cursor = LogPosition.nowhere
+        var proof: CursorProof?
+        var entries: [Entry] = []
+        var isLive = false
+        /// Messages that it has made; each has a name of its own.
+        var next: Int64 = 1
+    }
+
+    private struct World {
+        var random: SeededGenerator
+        var stage = HubStage(proofs: HubRewoundSearchTests.key)
+        var readers = (1...3).map { Reader(device: $0) }
+        var copies: [ModelLog] = []
+        var policy = HubPolicy()
+        var found = 0
+        var faults: [String] = []
+        var names: Int64 = 0
+
+        init(seed: UInt64) {
+            random = SeededGenerator(seed: seed)
+            policy.limits.page = [2, 5, 500].randomElement(using: &random) ?? 5
+            policy.tailEntries = [0, 2, 64].randomElement(using: &random) ?? 2
+            policy.pageBytes = [700, 512 << 10].randomElement(using: &random) ?? 700
+            start(ModelLog())
+        }
+
+        mutating func start(_ log: ModelLog) {
+            found += stage.rewound.count
+            stage = HubStage(policy, seed: random.next(), proofs: HubRewoundSearchTests.key)
+            stage.log = log
+            for place in readers.indices { (readers[place].connection, readers[place].isLive) = (nil, false) }
+        }
+
+        mutating func join(_ place: Int) {
+            let reader = readers[place]
+            let id = reader.connection ?? stage.client("u\(reader.device)", device: reader.device)
+            readers[place].connection = id
+            stage.hear(id, .join(.init(room: .lobby, cursor: reader.cursor, proof: reader.proof)))
+            listen()
+        }
+
+        /// Everybody takes what was said, until nobody has anything to say.
+        mutating func listen() {
+            var again: [Int] = []
+            for place in readers.indices {
+                guard let id = readers[place].connection else { continue }
+                for frame in stage.heard(id) { if take(frame, place) { again.append(place) } }
+            }
+            for place in again { join(place) }
+        }
+
+        /// Whether the client is to join again.
+        mutating func take(_ frame: HubFrame, _ place: Int) -> Bool {
+            switch frame {
+            case .state(let state):
+                if state.isSnapshot {
+                    (readers[place].entries, readers[place].cursor) = (state.items, LogPosition(epoch: state.epoch, seq: state.to))
+                } else {
+                    append(state.items, state.epoch, place)
+                }
+                readers[place].proof = state.proof ?? (state.items.isEmpty ? readers[place].proof : nil)
+                readers[place].isLive = !state.hasMore
+                return state.hasMore
+            case .entries(_, let epoch, let items, let proof):
+                guard readers[place].isLive else { return false }
+                append(items, epoch, place)
+                readers[place].proof = proof
+            case .lag:
+                readers[place].isLive = false
+                return true
+            case .refusal(let refusal) where refusal.cseq == nil: faults.append("\(refusal)")
+            default: break
+            }
+            return false
+        }
+
+        mutating func append(_ items: [Entry], _ epoch: UInt64, _ place: Int) {
+            guard let last = items.last else { return }
+            if epoch != readers[place].cursor.epoch || items[0].seq != readers[place].cursor.seq + 1 {
+                faults.append("a gap at \(items[0].seq)")
+            }
+            readers[place].entries += items
+            readers[place].cursor.seq = last.seq
+        }
+
+        /// The server itself publishes, so that no device has anything to prove.
+        mutating func publish() {
+            names += 1
+            let publication = Publication(
+                cseq: 1, id: .numbered(1000 + names), sent: HubStage.newYear, content: .init(type: "t", payload: .json([0x31])))
+            stage.give(.publish(ServerRequest(UInt64(names)), .lobby, .numbered(9000 + UInt64(names)), UserName("api")!, publication))
+            listen()
+        }
+
+        mutating func live() {
+            for _ in 0..<60 {
+                let place = Int.random(in: 0..<3, using: &random)
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0...3: publish()
+                case 4, 5: join(place)
+                case 6:
+                    if let id = readers[place].connection { stage.give(.gone(id)) }
+                    (readers[place].connection, readers[place].isLive) = (nil, false)
+                case 7: copies.append(stage.log)
+                case 8: start(stage.log)
+                default: if let copy = copies.randomElement(using: &random) { start(copy) }
+                }
+            }
+            for place in readers.indices { join(place) }
+            publish()
+            found += stage.rewound.count
+            guard let log = stage.log.rooms[.lobby] else { return }
+            for reader in readers where reader.cursor.epoch != log.epoch || reader.entries != log.entries.suffix(reader.entries.count) {
+                faults.append("\(reader.device) has \(reader.entries.map(\.id)) at \(reader.cursor), the log \(log.entries.map(\.id))")
+            }
+            // And nothing was given a number of an epoch twice, once that was seen.
+            for reader in readers where reader.cursor.seq != log.head { faults.append("\(reader.device) is at \(reader.cursor)") }
+        }
+    }
+
+    @Test func `once all have joined all have the same, though the log went back and nothing said so`() {
+        var found = 0
+        for seed in 1...400 as ClosedRange<UInt64> {
+            var world = World(seed: seed)
+            world.live()
+            found += world.found
+            #expect(world.faults.isEmpty, "seed \(seed): \(world.faults.prefix(3))")
+            if !world.faults.isEmpty { return }
+        }
+        #expect(found > 200)
+    }
+}
