@@ -2,14 +2,15 @@
 """Clients and a hub of the real kind, badly treated; then the history checker judges what they wrote down. See ../README.md.
 
 chaos.py --holdfast PROGRAM --peer PROGRAM --reports DIR [--seconds N] [--clients N] [--strangers N] [--kills N] [--seed N] [--disk DIR]
-    [--restore client] [--restore hub]
+    [--restore client] [--restore hub] [--restore unseen]
 
 The hub is killed with -9 and frozen, so are the clients, and the links between them are cut. The strangers among the clients are client.py,
 which knows of the protocol only what its page says. Two checkers judge: that of the simulation, and checker.py. DIR of --disk is a small
 file system of its own, which is filled and made read-only on the way. With --restore a stranger's store, or the hub's directory, is put
-back from a copy of its files. Prints `ok` and `not ok` lines.
+back from a copy of its files; unseen, as by a snapshot of a volume, with the hub's. Prints `ok` and `not ok` lines.
 """
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -109,7 +110,6 @@ class Stage:
         ], self.file("link.log"))
         self.strangers = [self.stranger(f"p{number}") for number in range(1, options.strangers + 1)]
         self.clients = [self.client(f"c{number}") for number in range(1, options.clients + 1)] + self.strangers
-        self.has_copy_of_hub = False
 
     def file(self, name):
         return os.path.join(self.options.reports, name)
@@ -188,20 +188,20 @@ class Stage:
                 shutil.copy(store + end, copy + end)
         client.start()
 
-    def restore_hub(self):
+    def restore_hub(self, is_seen=True):
         """The hub's directory is put back from a raw copy of its files, made while nobody had it open."""
         self.hub.kill()
-        copy = self.file("hub.copy")
-        if self.has_copy_of_hub:
+        copy = self.file("hub.copy" if is_seen else "hub.snapshot")
+        if os.path.exists(copy):
             self.write_log_down()
-            for room in ROOMS:
-                self.note("hub", "rewound", room=room)
             shutil.rmtree(self.data)
             shutil.move(copy, self.data)
-            self.count("hub restored")
+            epochs = {} if is_seen else settle_in(self.data)
+            for room in ROOMS:
+                self.note("hub", "rewound", room=room, **({"epoch": epochs[room]} if room in epochs else {}))
+            self.count("hub restored" if is_seen else "unseen restored")
         else:
             shutil.copytree(self.data, copy)
-        self.has_copy_of_hub = not self.has_copy_of_hub
         self.hub.start()
 
     def freeze(self, process, what):
@@ -249,7 +249,8 @@ class Stage:
         ] + ([self.fill_disk, self.read_only_disk] if self.options.disk else []) + (
             [lambda: self.kill_client(self.strangers)] if self.strangers else []) + (
             [self.restore_client] * 3 if "client" in self.options.restore else []) + (
-            [self.restore_hub] * 2 if "hub" in self.options.restore else [])
+            [self.restore_hub] * 2 if "hub" in self.options.restore else []) + (
+            [lambda: self.restore_hub(is_seen=False)] * 2 if "unseen" in self.options.restore else [])
 
     def run(self):
         """Lets everything go wrong for a while, heals it, and lets the clients finish; false if they cannot."""
@@ -278,7 +279,7 @@ class Stage:
         for client in self.clients:
             if not client.hears("drained", end):
                 return fail(f"{client.name} still has messages to send after {PATIENCE} s")
-        heads = " ".join(f"{room}={seq}" for room, seq in self.acked().items())
+        heads = " ".join(f"{room}={seq}" for room, seq in self.heads().items())
         for client in self.clients:
             client.say("present " + " ".join(client.name for client in self.clients))
             client.say(f"heads {heads}")
@@ -296,16 +297,10 @@ class Stage:
             return fail("the hub does not end when it is asked to")
         return True
 
-    def acked(self):
-        """The greatest number that any client was told of, by room."""
-        heads = dict.fromkeys(ROOMS, 0)
-        for client in self.clients:
-            with open(self.file(f"{client.name}.jsonl"), encoding="utf-8") as history:
-                for line in history:
-                    if '"acked"' in line:
-                        event = json.loads(line)
-                        heads[event["room"]] = max(heads[event["room"]], event["seq"])
-        return heads
+    def heads(self):
+        """Where the hub's logs end: what was acked before one was put back may be gone."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.data}/rooms.sqlite?mode=ro", uri=True)) as file:
+            return dict.fromkeys(ROOMS, 0) | dict(file.execute("SELECT name, head FROM rooms"))
 
     def judge(self):
         """The verdicts of both checkers over what everybody wrote down and the hub's own log."""
@@ -344,6 +339,21 @@ class Stage:
             process.signal(signal.SIGKILL)
 
 
+def settle_in(data):
+    """Has a hub's directory that was put back say that it was never elsewhere, as a snapshot of a whole volume does; the epochs of its rooms.
+
+    The files keep their numbers and times there: the log holds what they were, so what they are now is written into it.
+    """
+    def identity(name, is_unchanging=False):
+        status = os.stat(os.path.join(data, name))
+        return f"{status.st_ino}/0/{status.st_ctime_ns if is_unchanging else 0}"
+
+    with contextlib.closing(sqlite3.connect(os.path.join(data, "rooms.sqlite"))) as file, file:
+        for name, text in ("file", identity("rooms.sqlite")), ("high", identity("high")), ("lock", identity("lock", True)):
+            file.execute("UPDATE meta SET value = ? WHERE name = ?", (text, name))
+        return {room: f"{epoch % (1 << 64):016x}" for room, epoch in file.execute("SELECT name, epoch FROM rooms")}
+
+
 def device_of(store):
     with sqlite3.connect(store) as file:
         return file.execute("SELECT device FROM store").fetchone()
@@ -366,7 +376,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--clients", type=int, default=3)
     parser.add_argument("--strangers", type=int, default=1, help="clients in Python, written from the protocol's page alone")
-    parser.add_argument("--restore", choices=("client", "hub"), action="append", default=[], help="what is put back from a copy")
+    parser.add_argument("--restore", choices=("client", "hub", "unseen"), action="append", default=[], help="what is put back from a copy")
     parser.add_argument("--kills", type=int, default=1, help="how often at least the hub, and clients, must have been killed")
     parser.add_argument("--pause", type=int, default=20, help="milliseconds between two messages of a client")
     parser.add_argument("--freeze", type=float, default=2, help="seconds that something is frozen at most")

@@ -35,7 +35,7 @@ if "$PYTHON" "$ROOT/Interop/rooms/checker.py" --self-test; then echo 'ok checker
     echo 'not ok checker.py misses something'
 fi | tee "$reports/checker.txt"
 run plain --seconds "$PLAIN" --kills "$KILLS" --seed "$SEED"
-run copies --seconds "$COPIES" --seed "$((SEED + 2))" --restore client ${RESTORE:+--restore "$RESTORE"}
+run copies --seconds "$COPIES" --seed "$((SEED + 2))" --restore client --restore unseen ${RESTORE:+--restore "$RESTORE"}
 if [ "$(id -u)" = 0 ]; then
     # A file system in memory, seen by these processes alone.
     export -f run

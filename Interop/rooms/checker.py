@@ -51,12 +51,14 @@ class Checker:
     def __init__(self):
         self.faults, self.looked = [], defaultdict(int)
         self.logs = defaultdict(dict)  # by room and epoch
+        self.older = defaultdict(list)  # by room: what logs were before they went back within their epoch
+        self.unseen = set()  # rooms and epochs in which a log went back, and nobody said so
         self.last = {}  # by room: the log that the hub ended with
         self.submitted = {}  # by room and name: the digest
         self.acked = []  # who, room, name, epoch, number
         self.fates = defaultdict(dict)  # by who: what was last heard of a message, by room and name
         self.copies = defaultdict(Copy)  # by who and room
-        self.seen = {}  # by room, epoch and number: what, and who saw it first
+        self.seen = defaultdict(dict)  # by room, epoch and number: what, and who saw it first
         self.was_rewound = self.was_restored = False
         self.unsent = []
 
@@ -91,6 +93,8 @@ class Checker:
             self.log(room, event["epoch"], event.get("seq", 1), event.get("items") or [])
         elif what == "rewound":
             self.was_rewound = True
+            if "epoch" in event:
+                self.go_back(room, event["epoch"])
         elif what == "broken":
             self.fault(f"{who}: {event.get('text')}")
 
@@ -155,11 +159,21 @@ class Checker:
 
     def see(self, who, room, epoch, item):
         self.looked["sights"] += 1
-        other, witness = self.seen.setdefault((room, epoch, item["seq"]), (key(item), who))
-        if other != key(item):
-            self.fault(f"{room}: at {item['seq']} of {epoch} {witness} saw {other}, and {who} saw {key(item)}")
+        self.seen[room, epoch, item["seq"]].setdefault(key(item), who)
 
     # The log (G1 to G3)
+
+    def go_back(self, room, epoch):
+        """An older log was put back, and keeps its epoch: its numbers may be given out again, until a client's proof shows it."""
+        self.unseen.add((room, epoch))
+        if epoch in self.logs[room]:
+            self.older[room].append(self.logs[room].pop(epoch))
+
+    def logs_of(self, room, epoch):
+        """The logs in which something of an epoch may stand: a log that went back unseen gets another epoch as it is, by and by."""
+        if (room, epoch) in self.unseen:
+            return self.older[room] + list(self.logs[room].values())
+        return [self.logs[room][epoch]] if epoch in self.logs[room] else []
 
     def log(self, room, epoch, base, items):
         self.contiguous(f"the log of {room}", items)
@@ -184,10 +198,13 @@ class Checker:
     def judge(self):
         """What was broken, once everything is told."""
         self.faults += self.unsent
-        for (room, epoch, seq), (what, who) in self.seen.items():
-            self.sight(room, epoch, seq, what, who)
+        for (room, epoch, seq), sights in self.seen.items():
+            if len(sights) > 1 and (room, epoch) not in self.unseen:
+                self.fault(f"{room}: at {seq} of {epoch} there are {len(sights)} entries: {sights}")
+            for what, who in sights.items():
+                self.sight(room, epoch, seq, what, who)
         for room, logs in self.logs.items():
-            for log in logs.values():
+            for log in self.older[room] + list(logs.values()):
                 for seq, (name, _, _, digest) in log.items.items():
                     if self.submitted.get((room, name)) != digest:
                         self.fault(f"the log of {room}: at {seq} is {name}, which was not submitted, or not so")
@@ -203,29 +220,33 @@ class Checker:
                 continue
             if self.logs[room].get(copy.epoch) is not log or copy.seq != max(log.items, default=copy.seq):
                 self.fault(f"{who} in {room}: ends at {copy.seq} of {copy.epoch}, and not where the log ends")
+            for seq, what in copy.stored.items():
+                if seq >= log.base and log.items.get(seq) != what:
+                    self.fault(f"{who} in {room}: has {what} at {seq}, and the log has {log.items.get(seq)}")
         return self.faults
 
     def sight(self, room, epoch, seq, what, who):
-        log = self.logs[room].get(epoch)
-        if log is None:
+        logs = self.logs_of(room, epoch)
+        if not logs:
             if not self.was_rewound:
                 self.fault(f"{room}: {who} saw {seq} of {epoch}, which the hub does not have")
-        elif seq >= log.base and log.items.get(seq) != what:
-            self.fault(f"{room}: at {seq} {who} saw {what}, and the log has {log.items.get(seq)}")
+        elif not any(seq < log.base or log.items.get(seq) == what for log in logs):
+            self.fault(f"{room}: at {seq} {who} saw {what}, and the log has {[log.items.get(seq) for log in logs]}")
 
     def ack(self, who, room, name, epoch, seq):
-        log = self.logs[room].get(epoch)
-        if log is None:
+        logs = self.logs_of(room, epoch)
+        if not logs:
             if not self.was_rewound:
                 self.fault(f"{who} in {room}: {name} was acked in {epoch}, which the hub does not have")
-        elif seq >= log.base and log.items.get(seq, [None])[0] != name:
-            self.fault(f"{who} in {room}: {name} was acked at {seq}, and there is {log.items.get(seq)}")
-        elif seq == 0 and log.base == 1 and name not in log.names:
-            self.fault(f"{who} in {room}: {name} was acked, and the log never had it")
+        elif seq == 0:
+            if not any(log.base > 1 or name in log.names for log in logs):
+                self.fault(f"{who} in {room}: {name} was acked, and the log never had it")
+        elif not any(seq < log.base or log.items.get(seq, [None])[0] == name for log in logs):
+            self.fault(f"{who} in {room}: {name} was acked at {seq}, and there is {[log.items.get(seq) for log in logs]}")
 
     def end_of(self, who, room, name, fate):
         """A message without an ack: it failed, or its program ended before it could hear."""
-        is_there = any(name in log.names for log in self.logs[room].values())
+        is_there = any(name in log.names for log in self.older[room] + list(self.logs[room].values()))
         if "failed" in fate:
             # With nothing lost on either side it is always known whether it is there.
             if fate["failed"].get("isUncertain") and not (self.was_restored or self.was_rewound):
@@ -263,6 +284,18 @@ def self_test():
             "store": [b | {"what": "store", "epoch": "e", "seq": 3, "items": log}, b | {"what": "outbox", "names": []}],
             "log": [hub | {"what": "log", "epoch": "e", "seq": 1, "items": log}]}
 
+    def unseen():
+        """The log went back to 2, got another 3, and then, by a proof, another epoch; the end of m3 is not known."""
+        run, hub, a, b = good(), {"who": "hub", "room": "r"}, {"who": "a", "room": "r"}, {"who": "b", "room": "r"}
+        other, last = item(3, device="d2", name="m8"), item(4, device="d2", name="m9")
+        now = run["log"][0]["items"][:2] + [other, last]
+        return run | {
+            "back": [hub | {"what": "rewound", "epoch": "e"}, hub | {"what": "log", "epoch": "f", "seq": 1, "items": now}],
+            "more": [a | {"what": "submitted", "id": "m8", "digest": "x3"}, a | {"what": "acked", "id": "m8", "epoch": "e", "seq": 3},
+                     a | {"what": "submitted", "id": "m9", "digest": "x4"}, a | {"what": "acked", "id": "m9", "epoch": "f", "seq": 4}],
+            "store": [b | {"what": "replaced", "epoch": "f", "seq": 4, "items": now},
+                      b | {"what": "store", "epoch": "f", "seq": 4, "items": now}, b | {"what": "outbox", "names": []}]}
+
     def broken(part, **changes):
         run = good()
         run[part] = [run[part][0] | changes] + run[part][1:]
@@ -297,13 +330,22 @@ def self_test():
         "a log put back that says nothing": good() | {"log": good()["log"] + [good()["log"][0] | {"items": [item(1), item(2)]}]},
         "a number given out twice": good() | {"log": [good()["log"][0] | {"items": [item(1), item(2), item(3, name="m9", content="x9")]}]
                                               + good()["log"], "more": [a | {"what": "submitted", "id": "m9", "digest": "x9"}]},
+        "a log that went back, and nobody noticed": unseen() | {
+            "back": unseen()["back"][:1] + [unseen()["back"][1] | {"epoch": "e"}], "more": unseen()["more"][:2] + [
+                unseen()["more"][2], unseen()["more"][3] | {"epoch": "e"}],
+            "store": [{"who": "b", "room": "r", "what": "applied", "epoch": "e", "items": [item(4, device="d2", name="m9")]},
+                      {"who": "b", "room": "r", "what": "store", "epoch": "e", "seq": 4, "items": good()["log"][0]["items"] + [
+                          item(4, device="d2", name="m9")]}, unseen()["store"][-1]]},
+        "an ack that no log has, though one went back": unseen() | {"more": unseen()["more"] + [
+            {"who": "a", "room": "r", "what": "submitted", "id": "m7", "digest": "x7"},
+            {"who": "a", "room": "r", "what": "acked", "id": "m7", "epoch": "e", "seq": 3}]},
         "an outbox that is not empty": good() | {"store": good()["store"][:1] + [b | {"what": "outbox", "names": ["m9"]}]},
     }
     def flat(run):
         return [event for part in run.values() for event in part]
 
     missed = [name for name, run in cases.items() if not verdict(flat(run))[1]]
-    faults = verdict(flat(good()))[1]
+    faults = verdict(flat(good()))[1] + verdict(flat(unseen()))[1]
     for name in missed:
         print(f"not ok it did not see {name}")
     for fault in faults:

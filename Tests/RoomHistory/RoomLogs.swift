@@ -37,10 +37,15 @@ struct RoomLogs: Sendable {
     /// Whether retention has taken away anything of any of the logs.
     var wasTrimmed: Bool { lines.contains { $0.base > 1 } }
 
-    private var lines: [Dump] { Set(dumps.keys).union(older.keys).sorted().flatMap { logs(of: $0) } }
+    private var lines: [Dump] { dumps.sorted { $0.key < $1.key }.map(\.value) + older.sorted { $0.key < $1.key }.flatMap(\.value) }
 
     /// All that there was in an epoch, the last one first.
-    private func logs(of epoch: String) -> [Dump] { [dumps[epoch]].compactMap { $0 } + older[epoch, default: []].reversed() }
+    ///
+    /// A log that went back in it unseen got another one as it was, once that was noticed, so it may be written down under that.
+    private func logs(of epoch: String) -> [Dump] {
+        if older[epoch] == nil { return [dumps[epoch]].compactMap { $0 } }
+        return [dumps[epoch]].compactMap { $0 } + lines
+    }
 
     /// Whether a message is in any of the logs.
     func holds(_ id: String) -> Bool { names.contains(id) }

@@ -363,6 +363,26 @@ import Testing
         expect("bob in abc has another entry at 3 than m7, which the log has") { change(&$0, isTold: true, seenBy: ["ann"]) }
     }
 
+    @Test func `a log that went back unseen is written down under the epoch that it gets when that is noticed`() {
+        let other = HistoryTale.item(3, "m7", device: "d7", cseq: 1)
+        func change(_ tale: inout HistoryTale, seen: HistoryItem) {
+            tale.insert([.submitted("m7", digest: other.digest, room: "abc", who: "server")])
+            guard var before = tale.events.first(where: { $0.what == .log }) else { return }
+            before.at = 1
+            var event = HistoryEvent(.rewound, who: "hub", room: "abc")
+            event.epoch = "e1"
+            let first = Array((before.items ?? []).prefix(2))
+            tale.insert([before, event, .entries(.replaced, first + [seen], epoch: "e1", seq: 3, room: "abc", who: "eve")])
+            tale.change("hub", .log) { if $0.at != 1 { ($0.epoch, $0.items) = ("e2", first + [other]) } }
+            for who in ["ann", "bob"] {
+                tale.insert([.entries(.replaced, first + [other], epoch: "e2", seq: 3, room: "abc", who: who)])
+                tale.change(who, .store) { ($0.epoch, $0.items) = ("e2", first + [other]) }
+            }
+        }
+        expectClean { change(&$0, seen: other) }
+        expect("eve saw") { change(&$0, seen: HistoryTale.item(3, "m7", device: "d8", cseq: 1)) }
+    }
+
     @Test func `a rewound log has another epoch, and may have lost what was acked`() {
         func change(_ tale: inout HistoryTale, isTold: Bool) {
             if isTold { tale.insert([HistoryEvent(.rewound, who: "hub", room: "abc")]) }

@@ -132,6 +132,23 @@ import Testing
         #expect(stage.heard(bob).states.first?.items.first?.seq == 2)
     }
 
+    @Test mutating func `an entry that cannot be read shows nothing, and keeps nobody out who does not need it`() throws {
+        let (cursor, proof) = lived(upTo: 8)
+        var policy = HubPolicy()
+        policy.tailEntries = 0
+        let log = stage.log
+        stage = HubStage(policy, proofs: Self.key)
+        stage.log = log
+        stage.log.damaged = [8]
+        let ann = join("ann", cursor, proof)
+        #expect(stage.heard(ann).states.map(\.isSnapshot) == [false])
+        stage.publish(ann, 1...3)
+        #expect(stage.heard(join("bob", cursor, proof)).states.map { $0.items.map(\.seq) } == [[9, 10, 11]])
+        // Who needs it is refused, as before.
+        #expect(stage.heard(join("cat", LogPosition(epoch: epoch, seq: 6), proofOf(6))).codes == [.storage])
+        #expect(stage.rewound.isEmpty)
+    }
+
     @Test(arguments: ["none", "forged", "of another place", "of another room", "of another hub"])
     mutating func `who proves nothing gets what there is, and nobody else is disturbed`(proof kind: String) throws {
         let (cursor, proof) = lived(upTo: 8)

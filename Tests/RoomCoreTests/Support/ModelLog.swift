@@ -26,6 +26,8 @@ struct ModelLog {
     var fates: [Fate] = []
     /// Whether rooms can be opened, marks recalled and entries read.
     var isReadable = true
+    /// The numbers of entries that cannot be read.
+    var damaged: Set<Int64> = []
     /// Every append that was written, to be compared with what was told.
     private(set) var written: [RoomName: [(epoch: UInt64, record: LogRecord)]] = [:]
     private var epochs: UInt64
@@ -41,9 +43,10 @@ struct ModelLog {
             let room = rooms[name] ?? Stored(epoch: newEpoch())
             rooms[name] = room
             let reads = room.reads.sorted { $0.key < $1.key }.map { HubFrame.ReadMarker(user: $0.key, seq: $0.value) }
-            let last = room.entries.last?.at ?? 0
+            let last = room.entries.last
+            let id = damaged.contains(room.head) ? nil : last?.id
             return .opened(
-                name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last, lastID: room.entries.last?.id))
+                name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last?.at ?? 0, lastID: id))
         case .renew(let name):
             guard isReadable else { return .notOpened(name) }
             let epoch = newEpoch()
@@ -59,11 +62,11 @@ struct ModelLog {
         case .fetchAfter(let number, let name, let seq, let limit, let bytes):
             guard isReadable, let room = rooms[name] else { return .notFetched(number) }
             let entries = room.entries.filter { $0.seq > seq }.prefix(Int(limit))
-            return .fetched(number, SimLog.page(entries, bytes: bytes), base: room.base)
+            return fetched(number, SimLog.page(entries, bytes: bytes), base: room.base)
         case .fetchBefore(let number, let name, let seq, let limit, let bytes):
             guard isReadable, let room = rooms[name] else { return .notFetched(number) }
             let entries = room.entries.filter { $0.seq < seq }.suffix(Int(limit)).reversed()
-            return .fetched(number, SimLog.page(entries, bytes: bytes).reversed(), base: room.base)
+            return fetched(number, SimLog.page(entries, bytes: bytes).reversed(), base: room.base)
         case .find(let number, let name, let device, let cseq):
             guard isReadable else { return .notFetched(number) }
             return .found(number, rooms[name]?.entries.first { $0.device == device && $0.cseq == cseq }.map(FoundEntry.init))
@@ -73,6 +76,10 @@ struct ModelLog {
             return nil
         case .release: return nil
         }
+    }
+
+    private func fetched(_ number: Int64, _ entries: [Entry], base: Int64) -> LogReply {
+        entries.contains { damaged.contains($0.seq) } ? .notFetched(number) : .fetched(number, entries, base: base)
     }
 
     /// Whose a device is, by what it published in any room.

@@ -93,10 +93,19 @@ extension HubMachine {
             return say(refusal, to: id, into: &effects)
         }
         visits[id]?.fetches -= 1
-        if rooms[question.room]?.members[id]?.phase == .fetching(number) {
-            refuseJoin(id, cannotRead(question.room), at: now, into: &effects)
-        }
+        if rooms[question.room]?.members[id]?.phase == .fetching(number) { cannotResume(id, question, at: now, into: &effects) }
         advance(id, at: now, into: &effects)
+    }
+
+    /// Refuses a join, unless only the entry at the cursor was in the way: what follows it may be whole.
+    private mutating func cannotResume(_ id: ConnectionID, _ question: Question, at now: Moment, into effects: inout [HubEffect]) {
+        let name = question.room
+        guard case .resume = question.purpose, let room = rooms[name], let member = room.members[id], !member.isChecked,
+            room.evidence(of: member.join, proofs) == .unread
+        else { return refuseJoin(id, cannotRead(name), at: now, into: &effects) }
+        rooms[name]?.members[id]?.isChecked = true
+        rooms[name]?.members[id]?.phase = .asking
+        pursue(id, in: name, at: now, into: &effects)
     }
 
     func cannotRead(_ name: RoomName) -> Refusal { Refusal(.storage, retry: .after(1000), room: name, "the log cannot be read now") }
