@@ -55,6 +55,42 @@ extension HubTests {
             }
         }
 
+        @Test func `a log that went back unseen is found by a client's proof, told to the log of the program, and counted`() async throws {
+            let (cursor, proof) = try await Hub.stage(directory).withRunning { hub -> (LogPosition, CursorProof?) in
+                let ann = try await HubGuest(hub.url)
+                try await ann.hello()
+                let epoch = try await ann.join().epoch
+                try await ann.publish(1)
+                try await ann.publish(2)
+                while true {
+                    let (seq, proof) = try await ann.next { frame -> (Int64, CursorProof?)? in
+                        if case .entries(_, _, let entries, let proof) = frame { (entries.last?.seq ?? 0, proof) } else { nil }
+                    }
+                    if seq == 2 { return (LogPosition(epoch: epoch, seq: 2), proof) }
+                }
+            }
+            // What an older state of the volume had.
+            try LogBench.edit(directory.path + "/log/rooms.sqlite", "DELETE FROM entries WHERE cseq = 2; UPDATE rooms SET head = 1")
+            let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            try await hub(continuation).withRunning { hub in
+                let bob = try await HubGuest(hub.url)
+                try await bob.hello(token: "dev:bob")
+                try await bob.say(.join(ClientFrame.Join(room: .abc, cursor: cursor, proof: proof)))
+                let state = try await bob.state()
+                #expect(state.isSnapshot && state.epoch != cursor.epoch && state.to == 1)
+                for await line in lines where line.contains("went back") { break }
+                // The status is that of the last full second.
+                var status = ""
+                while !status.contains("\"rewound\":1") {
+                    let peer = try await ScriptedPeer.connect(to: hub.server.port)
+                    try await peer.send("GET /status.json HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+                    _ = try await peer.readResponse()
+                    status = String(decoding: await peer.readToEnd(), as: UTF8.self)
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+        }
+
         @Test func `a disk that is full for the hub is told to the log of the program, and to whoever asks whether it is ready`()
             async throws
         {

@@ -23,6 +23,7 @@ struct HubReport: Encodable, Sendable {
         var commits: UInt64 = 0
         var failedAppends: UInt64 = 0
         var crowdedOut: UInt64 = 0
+        var rewound: UInt64 = 0
         var overQuota: UInt64 = 0
         var unsaid: UInt64 = 0
     }

@@ -129,7 +129,7 @@ final class HubStatus: Sendable {
                 delivered: figures.delivered, ephemerals: figures.ephemerals, snapshots: figures.snapshots, resumes: figures.resumes,
                 lagged: figures.lagged, refused: figures.refused.values.reduce(0, +), dropped: UInt64(readings.dropped),
                 bytesIn: UInt64(readings.bytesIn), bytesOut: UInt64(readings.bytesOut), commits: UInt64(readings.commits),
-                failedAppends: figures.failedAppends, crowdedOut: figures.crowdedOut,
+                failedAppends: figures.failedAppends, crowdedOut: figures.crowdedOut, rewound: figures.rewound,
                 overQuota: figures.refused[.quota] ?? 0, unsaid: figures.unsaid),
             commit: HubReport.Times(readings.commit), fanout: HubReport.Times(readings.fanOut), memory: Self.memory,
             log: HubReport.Log(

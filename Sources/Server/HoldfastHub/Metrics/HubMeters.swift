@@ -22,7 +22,8 @@ final class HubMeters {
             ("holdfast_hub_lagged", \.totals.lagged), ("holdfast_hub_refused", \.totals.refused),
             ("holdfast_hub_dropped", \.totals.dropped), ("holdfast_hub_commits", \.totals.commits),
             ("holdfast_hub_append_failures", \.totals.failedAppends), ("holdfast_hub_rooms_crowded_out", \.totals.crowdedOut),
-            ("holdfast_hub_over_quota", \.totals.overQuota), ("holdfast_hub_unsaid", \.totals.unsaid),
+            ("holdfast_hub_rooms_rewound", \.totals.rewound), ("holdfast_hub_over_quota", \.totals.overQuota),
+            ("holdfast_hub_unsaid", \.totals.unsaid),
         ]
         self.gauges = gauges.map { (Meter(label: $0, factory: factory), $1) }
         self.counters = counters.map { (Counter(label: $0, factory: factory), $1) }
