@@ -124,8 +124,10 @@ import Testing
     @Test mutating func `what is in memory of the log shows the right entry at each cursor`() {
         var policy = HubPolicy()
         policy.tailEntries = 2
-        stage = HubStage(policy, proofs: Self.key)
-        _ = lived(upTo: 12)
+        _ = lived(upTo: 5)
+        // The room is opened with entries, more come, and the older half of what is in memory goes.
+        goesBack(policy)
+        stage.publish(stage.member("ann", device: 1), 6...12)
         for seq in 1...Int64(12) {
             let bob = join("bob", LogPosition(epoch: epoch, seq: seq), proofOf(seq))
             #expect(stage.heard(bob).states.map { $0.items.map(\.seq) } == [Array((seq + 1)..<13)] && stage.rewound.isEmpty, "\(seq)")
