@@ -34,6 +34,15 @@ import Testing
         stage.log = copy
     }
 
+    /// The hub ends, and starts again on its log, of which it has so many entries in memory.
+    private mutating func restart(tail: Int) {
+        var policy = HubPolicy()
+        policy.tailEntries = tail
+        let log = stage.log
+        stage = HubStage(policy, proofs: Self.key)
+        stage.log = log
+    }
+
     private mutating func join(_ user: String, _ cursor: LogPosition, _ proof: CursorProof?, limit: Int64 = 0) -> ConnectionID {
         // Not the device that has published.
         let id = stage.client(user, device: 100 + UInt64(user.utf8.first ?? 0))
@@ -107,11 +116,7 @@ import Testing
 
     @Test mutating func `the same entry is no sign of anything`() {
         let (cursor, proof) = lived(upTo: 8)
-        var policy = HubPolicy()
-        policy.tailEntries = 0
-        let log = stage.log
-        stage = HubStage(policy, proofs: Self.key)
-        stage.log = log
+        restart(tail: 0)
         let ann = join("ann", cursor, proof)
         #expect(stage.heard(ann).states.map(\.isSnapshot) == [false])
         stage.publish(stage.member("eve", device: 9), 1...3)
@@ -122,11 +127,9 @@ import Testing
     }
 
     @Test mutating func `what is in memory of the log shows the right entry at each cursor`() {
-        var policy = HubPolicy()
-        policy.tailEntries = 2
         _ = lived(upTo: 5)
         // The room is opened with entries, more come, and the older half of what is in memory goes.
-        goesBack(policy)
+        restart(tail: 2)
         stage.publish(stage.member("ann", device: 1), 6...12)
         for seq in 1...Int64(12) {
             let bob = join("bob", LogPosition(epoch: epoch, seq: seq), proofOf(seq))
@@ -148,11 +151,7 @@ import Testing
 
     @Test mutating func `an entry that cannot be read shows nothing, and keeps nobody out who does not need it`() throws {
         let (cursor, proof) = lived(upTo: 8)
-        var policy = HubPolicy()
-        policy.tailEntries = 0
-        let log = stage.log
-        stage = HubStage(policy, proofs: Self.key)
-        stage.log = log
+        restart(tail: 0)
         stage.log.damaged = [8]
         let ann = join("ann", cursor, proof)
         #expect(stage.heard(ann).states.map(\.isSnapshot) == [false])
