@@ -142,11 +142,11 @@ extension WireJoin {
 
 extension ClientFrame.Join {
     fileprivate init(_ wire: WireJoin) throws(FrameError) {
-        let proof = bits(wire.hasProofHigh ? wire.proofHigh : nil, wire.hasProofLow ? wire.proofLow : nil)
+        let proof = CursorProof(high: wire.hasProofHigh ? wire.proofHigh : nil, low: wire.hasProofLow ? wire.proofLow : nil)
         let seq = try wire.seq.number("seq", from: wire.epoch == 0 ? -RoomsLimits.number : 0)
         self.init(
             room: try wire.room.room(), cursor: LogPosition(epoch: wire.epoch, seq: seq), limit: try wire.limit.number("limit"),
-            wantsPresence: wire.presence, next: max(try wire.next.number("next"), 1), proof: proof.map { CursorProof($0) })
+            wantsPresence: wire.presence, next: max(try wire.next.number("next"), 1), proof: proof)
     }
 }
 

@@ -73,9 +73,8 @@ extension HubFrame {
         case .renewed(let renewed): return .renewed(expires: try renewed.expires.number("expires"))
         case .state(let state): return .state(try RoomState(state))
         case .msg(let message):
-            let proof = bits(message.hasProofHigh ? message.proofHigh : nil, message.hasProofLow ? message.proofLow : nil)
-            return .entries(
-                try message.room.room(), epoch: try message.epoch.epoch(), try entries(message.items), proof: proof.map { CursorProof($0) })
+            let proof = CursorProof(high: message.hasProofHigh ? message.proofHigh : nil, low: message.hasProofLow ? message.proofLow : nil)
+            return .entries(try message.room.room(), epoch: try message.epoch.epoch(), try entries(message.items), proof: proof)
         case .ack(let message):
             var acks: [Ack] = []
             acks.reserveCapacity(message.acks.count)
@@ -173,14 +172,14 @@ extension HubFrame.RoomState {
         reads.reserveCapacity(wire.reads.count)
         for marker in wire.reads { reads.append(HubFrame.ReadMarker(user: try marker.user.user(), seq: try marker.seq.number("seq"))) }
         let highID = bits(wire.hasHighIDHigh ? wire.highIDHigh : nil, wire.hasHighIDLow ? wire.highIDLow : nil)
-        let proof = bits(wire.hasProofHigh ? wire.proofHigh : nil, wire.hasProofLow ? wire.proofLow : nil)
+        let proof = CursorProof(high: wire.hasProofHigh ? wire.proofHigh : nil, low: wire.hasProofLow ? wire.proofLow : nil)
         // Bits of later versions are passed over.
         let rights = RoomRights(rawValue: UInt8(truncatingIfNeeded: wire.rights)).intersection([.member, .admin])
         self.init(
             room: try wire.room.room(), epoch: try wire.epoch.epoch(), from: try wire.from.number("from"), to: try wire.to.number("to"),
             head: try wire.head.number("head"), base: try wire.base.number("base"), items: try HubFrame.entries(wire.items),
             isSnapshot: wire.snapshot, hasMore: wire.more, high: try wire.high.number("high"),
-            highID: highID.map { MessageID($0) }, rights: rights, reads: reads, proof: proof.map { CursorProof($0) })
+            highID: highID.map { MessageID($0) }, rights: rights, reads: reads, proof: proof)
     }
 }
 

@@ -77,6 +77,14 @@ func bits(_ high: UInt64?, _ low: UInt64?) -> Bits128? {
     high == nil && low == nil ? nil : Bits128(high: high ?? 0, low: low ?? 0)
 }
 
+extension CursorProof {
+    /// The two halves of a proof; nil if both are missing.
+    init?(high: UInt64?, low: UInt64?) {
+        guard let bits = RoomsWire.bits(high, low) else { return nil }
+        self.init(bits)
+    }
+}
+
 extension Optional {
     /// A field that the frame needs.
     func needed(_ field: StaticString) throws(FrameError) -> Wrapped {
