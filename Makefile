@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BIN := .build/debug
 FUZZ_SECONDS ?= 60
 # Suites that only count and compute: .ci/run has them run beside the others, which mostly wait.
-BESIDE := mutants-rooms fuzz-short bench-quick
+BESIDE := mutants-rooms fuzz-short bench-quick traits-share footprint-share
 # need PACKAGE…: installs Debian packages that are missing. A Mac has in its SDK what the build needs.
 ifeq ($(shell uname -s),Darwin)
 NEED := true
@@ -13,7 +13,7 @@ NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-
 endif
 TALLY := scripts/tally
 
-.PHONY: help demo docs build pins sbom test unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
+.PHONY: help demo install docs build pins sbom test beside unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick footprint footprint-share traits traits-share bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -25,7 +25,21 @@ demo: ## Two people in a room: their link is cut, the hub killed with -9 (builds
 	@$(NEED)
 	swift run holdfast demo
 
+PREFIX ?= /usr/local
+# Swift marks what is public as in use. In a program nobody else can use it: with these flags the linker leaves out what the program does not.
+FRONTEND := -Xswiftc -Xfrontend -Xswiftc
+LEAN := -c release --scratch-path .build/lean $(FRONTEND) -function-sections $(FRONTEND) -internalize-at-link
+install: ## The tool, stripped, into PREFIX/bin (PREFIX=/usr/local; a release build first)
+	@$(NEED) binutils
+	@[ -e Package.resolved ] || $(MAKE) --no-print-directory pins
+	swift build $(LEAN) --product holdfast
+	@install -D -m 755 "$$(swift build $(LEAN) --show-bin-path)/holdfast" "$(DESTDIR)$(PREFIX)/bin/holdfast"
+	@strip "$(DESTDIR)$(PREFIX)/bin/holdfast"
+	@echo "installed $(DESTDIR)$(PREFIX)/bin/holdfast, $$(du -m "$(DESTDIR)$(PREFIX)/bin/holdfast" | cut -f1) MB"
+
 test: unit tool network conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points survive-share abuse chaos-share $(BESIDE) ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
+
+beside: $(BESIDE)
 
 lint: build ## Format, purity of Core, documentation, dependencies and their pins, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3 binutils
@@ -39,6 +53,7 @@ docs: build ## The documentation of all products as one static site in reports/s
 
 build: ## Everything in debug, tests and snippets included
 	@$(NEED)
+	@[ -e Package.resolved ] || $(MAKE) --no-print-directory pins
 	@$(TALLY) stage build swift build --build-tests
 
 pins: ## Have SwiftPM take the versions in scripts/pins.json: then what is built is what was tested
@@ -59,11 +74,12 @@ simulate: build ## Sessions (RUNS=n, 200), rooms (10,000) and WAMP (200) in host
 	@SEED="$(SEED)" RUNS="$(or $(RUNS),10000)" swift test --skip-build --disable-xctest --filter RoomsSimulationTests
 	@SEED="$(SEED)" RUNS="$(or $(RUNS),200)" swift test --skip-build --disable-xctest --filter WAMPSimulationTests
 
-mutants: mutants-rooms ## Bugs put into the rules of sessions, rooms and WAMP one by one: the tests have to see each of them (half an hour)
+mutants: mutants-rooms ## Bugs put into the rules of sessions, rooms and WAMP, and into the hub's store, one by one: the tests have to see each of them (half an hour)
 	@$(NEED)
 	@$(TALLY) suite mutants scripts/mutants/run.sh session
 	@$(TALLY) suite mutants-wamp scripts/mutants/run.sh wamp
 	@$(TALLY) suite mutants-hub scripts/mutants/run.sh hub
+	@$(TALLY) suite mutants-store scripts/mutants/run.sh store
 
 mutants-rooms:
 	@$(NEED)
@@ -150,6 +166,18 @@ sanitize: ## Unit tests under Thread Sanitizer and under Address Sanitizer
 
 bench-quick: ## Instructions and allocations per message, beside Benchmarks/thresholds.json (builds a small program first)
 	@$(TALLY) suite bench-quick Benchmarks/quick.sh
+
+footprint: ## What an app that takes Holdfast fetches, builds and ships, with and without SwiftNIO, beside bare SwiftNIO and C (of the last commit)
+	@$(TALLY) suite footprint Benchmarks/footprint/run.sh
+
+footprint-share:
+	@$(TALLY) suite footprint Benchmarks/footprint/run.sh --share
+
+traits: ## The client without SwiftNIO, tested in memory; every library built with its own trait alone (half an hour)
+	@$(TALLY) suite traits scripts/traits.sh
+
+traits-share:
+	@$(TALLY) suite traits scripts/traits.sh share
 
 bench: ## Measure beside all peers; ROW=text runs the rows with it in their name, CHART=docs renews the chart in docs/
 	@ROW="$(ROW)" CHART="$(CHART)" Benchmarks/run.sh

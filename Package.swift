@@ -17,8 +17,10 @@ let pure = strict + [.strictMemorySafety()]
 // On Apple platforms only: a resource would link Foundation elsewhere.
 #if canImport(Darwin)
     let privacyManifest = (resources: [Resource.copy("PrivacyInfo.xcprivacy")], excluded: [String]())
+    let translations = (resources: [Resource.process("Resources")], excluded: [String]())
 #else
     let privacyManifest = (resources: [Resource](), excluded: ["PrivacyInfo.xcprivacy"])
+    let translations = (resources: [Resource](), excluded: ["Resources"])
 #endif
 
 // The page of `holdfast serve quotes`, built into the tool.
@@ -35,30 +37,44 @@ let hubPage: [Resource] = [
     "status.mjs", "chart.mjs",
 ].map { .embedInCode("Page/\($0)") }
 
-let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
-let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
-let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
-let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
-let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
-let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
-let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["SwiftNIO"]))
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["SwiftNIO"]))
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["SwiftNIO"]))
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["SwiftNIO"]))
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["SwiftNIO"]))
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["HTTP2"]))
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2", condition: .when(traits: ["HTTP2"]))
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let deques = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let metricsKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
-let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
-let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
-let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let protobuf = Target.Dependency.product(
+    name: "SwiftProtobuf", package: "swift-protobuf", condition: .when(traits: ["Protobuf", "Quotes", "Rooms", "Hub"]))
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Rooms"]))
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["Hub"]))
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Hub"]))
+let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["Hub"]))
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["WAMP", "Router", "Hub"]))
+let lifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Server"]))
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"]))
+let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift", condition: .when(traits: ["Tool"]))
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
+
+/// Over SwiftNIO, where an app does not go without it.
+let nioTransport = Target.Dependency.target(name: "WebSocketNIO", condition: .when(traits: ["SwiftNIO"]))
+/// Chats are for apps that have rooms.
+let roomsClient = Target.Dependency.target(name: "HoldfastRooms", condition: .when(traits: ["Rooms"]))
+
+// An app fetches what its traits name, by default a client. A clone of this repository builds all there is. SwiftPM does not say which of the two
+// it is: a package that is fetched is read out of a repository, where its folder is "/", and lies in "checkouts", or below "registry/downloads".
+let folder = Context.packageDirectory
+let isFetched = folder == "/" || folder.split(separator: "/").dropLast().last == "checkouts" || folder.contains("/registry/downloads/")
 
 let package = Package(
     name: "holdfast",
+    defaultLocalization: "en",
     platforms: [.macOS(.v14), .iOS(.v17)],
     products: [
         .library(name: "Holdfast", targets: ["Holdfast"]),
@@ -73,6 +89,23 @@ let package = Package(
         .library(name: "HoldfastRouter", targets: ["HoldfastRouter"]),
         .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
         .executable(name: "holdfast", targets: ["HoldfastTool"]),
+    ],
+    traits: [
+        .trait(
+            name: "SwiftNIO",
+            description: "Connections over SwiftNIO: TCP, TLS, proxies. Without it, those of URLSession, on Apple platforms."),
+        .trait(name: "HTTP2", description: "WebSockets over HTTP/2 (RFC 8441)", enabledTraits: ["SwiftNIO"]),
+        .trait(name: "Protobuf", description: "HoldfastProtobuf"),
+        .trait(name: "Quotes", description: "HoldfastQuotes"),
+        .trait(name: "Rooms", description: "HoldfastRooms, and the chats of HoldfastUI"),
+        .trait(name: "WAMP", description: "HoldfastWAMP"),
+        .trait(name: "Server", description: "HoldfastServer", enabledTraits: ["HTTP2"]),
+        .trait(name: "Hub", description: "HoldfastHub", enabledTraits: ["Server"]),
+        .trait(name: "Router", description: "HoldfastRouter", enabledTraits: ["Server"]),
+        .trait(
+            name: "Tool", description: "The command-line tool, with all of the above",
+            enabledTraits: ["Protobuf", "Quotes", "Rooms", "WAMP", "Hub", "Router"]),
+        .default(enabledTraits: isFetched ? ["SwiftNIO"] : ["Tool"]),
     ],
     dependencies: [
         // Sockets and event loops, on every platform.
@@ -126,15 +159,16 @@ let package = Package(
         .systemLibrary(
             name: "CZlib", path: "Sources/Runtime/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
-            name: "WebSocketRuntime", dependencies: ["MachineCore", "WebSocketCore", "CZlib", nioLocks, deques, atomics],
+            name: "WebSocketRuntime", dependencies: ["MachineCore", "WebSocketCore", "CZlib", deques, atomics],
             path: "Sources/Runtime/WebSocketRuntime", swiftSettings: strict),
         .target(
             name: "WebSocketNIO",
             dependencies: [
-                "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioTLS, nioLocks, nioSSL, nioHTTP2,
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioTLS, nioSSL, nioHTTP2,
                 nioHPACK, deques,
                 .product(
-                    name: "NIOTransportServices", package: "swift-nio-transport-services", condition: .when(platforms: [.iOS, .macOS])),
+                    name: "NIOTransportServices", package: "swift-nio-transport-services",
+                    condition: .when(platforms: [.iOS, .macOS], traits: ["SwiftNIO"])),
             ],
             path: "Sources/Runtime/WebSocketNIO", swiftSettings: strict),
 
@@ -148,7 +182,8 @@ let package = Package(
 
         // What lies in the files of both sides, and who holds them.
         .target(
-            name: "RoomsStorage", dependencies: ["RoomCore", "CodecCore"], path: "Sources/Runtime/RoomsStorage", swiftSettings: strict),
+            name: "RoomsStorage", dependencies: ["RoomCore", "CodecCore", "WebSocketRuntime"], path: "Sources/Runtime/RoomsStorage",
+            swiftSettings: strict),
         // How a client proves to a router who it is, and the router checks it.
         .target(
             name: "WAMPSigning", dependencies: ["WAMPCore", "CodecCore", crypto], path: "Sources/Runtime/WAMPSigning",
@@ -158,8 +193,8 @@ let package = Package(
         .target(
             name: "Holdfast",
             dependencies: [
-                "MachineCore", "WebSocketCore", "SessionCore", "CodecCore", "StreamCore", "WebSocketRuntime", "WebSocketNIO",
-                "WebSocketApple", nioCore, nioLocks, deques, logging, metrics, tracing,
+                "MachineCore", "WebSocketCore", "SessionCore", "CodecCore", "StreamCore", "WebSocketRuntime", nioTransport,
+                "WebSocketApple", nioCore, deques, logging, metrics, tracing,
             ],
             path: "Sources/Client/Holdfast", exclude: privacyManifest.excluded, resources: privacyManifest.resources, swiftSettings: strict),
 
@@ -172,7 +207,7 @@ let package = Package(
         .target(
             name: "HoldfastQuotes",
             dependencies: [
-                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "QuotesCore", nioLocks, protobuf,
+                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "QuotesCore", protobuf,
             ],
             path: "Sources/Client/HoldfastQuotes", exclude: ["Wire/quotes.proto"], swiftSettings: strict),
 
@@ -180,26 +215,26 @@ let package = Package(
             name: "HoldfastRooms",
             dependencies: [
                 "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage",
-                grdb, nioLocks, deques, logging, metrics,
+                grdb, deques, logging, metrics,
             ],
             path: "Sources/Client/HoldfastRooms", swiftSettings: strict),
         .target(
             name: "HoldfastWAMP",
             dependencies: [
                 "Holdfast", "HoldfastCodecs", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "WAMPCore", "WAMPSigning",
-                nioLocks, deques, logging, metrics,
+                deques, logging, metrics,
             ],
             path: "Sources/Client/HoldfastWAMP", swiftSettings: strict),
         .target(
-            name: "HoldfastUI", dependencies: ["Holdfast", "HoldfastRooms", "RoomCore", "SessionCore"], path: "Sources/Client/HoldfastUI",
-            swiftSettings: strict),
+            name: "HoldfastUI", dependencies: ["Holdfast", roomsClient, "RoomCore", "SessionCore"], path: "Sources/Client/HoldfastUI",
+            exclude: translations.excluded, resources: translations.resources, swiftSettings: strict),
 
         // Server.
         .target(
             name: "HoldfastServer",
             dependencies: [
-                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", nioCore, nioPosix, nioLocks, nioSSL,
-                metrics, lifecycle,
+                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", nioCore, nioPosix, nioSSL,
+                deques, metrics, lifecycle,
             ],
             path: "Sources/Server/HoldfastServer", swiftSettings: strict),
 
@@ -207,7 +242,7 @@ let package = Package(
             name: "HoldfastHub",
             dependencies: [
                 "Holdfast", "HoldfastServer", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "CodecCore", "RoomCore",
-                "RoomsWire", "RoomsStorage", nioCore, nioPosix, nioLocks, deques, sqlite, hummingbird, jwt, crypto, lifecycle, logging,
+                "RoomsWire", "RoomsStorage", nioCore, nioPosix, deques, sqlite, hummingbird, jwt, crypto, lifecycle, logging,
                 metrics,
             ],
             path: "Sources/Server/HoldfastHub", resources: hubPage, swiftSettings: strict),
@@ -215,23 +250,24 @@ let package = Package(
             name: "HoldfastRouter",
             dependencies: [
                 "Holdfast", "HoldfastServer", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "CodecCore", "WAMPCore",
-                "WAMPSigning", nioCore, nioPosix, nioLocks, deques, lifecycle, logging, metrics,
+                "WAMPSigning", nioCore, nioPosix, deques, lifecycle, logging, metrics,
             ],
             path: "Sources/Server/HoldfastRouter", swiftSettings: strict),
 
         // Tools.
         .target(
             name: "HoldfastTesting",
-            dependencies: ["Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, nioLocks, deques],
+            dependencies: ["Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, deques],
             path: "Sources/Tools/HoldfastTesting", swiftSettings: strict),
         .executableTarget(
             name: "HoldfastTool",
             dependencies: [
                 "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastProtobuf", "HoldfastQuotes", "HoldfastRooms",
-                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "CodecCore", "StreamCore", "RoomCore", "RoomsWire", "QuotesCore",
-                "WAMPCore", "WAMPSigning", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioLocks, logging, metrics,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
+                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "CodecCore", "StreamCore", "RoomCore", "RoomsWire", "RoomsStorage",
+                "QuotesCore", "WAMPCore", "WAMPSigning", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, logging,
+                metrics,
+                arguments,
+                histogram,
             ],
             path: "Sources/Tools/holdfast", resources: page, swiftSettings: strict),
 
@@ -241,7 +277,7 @@ let package = Package(
             dependencies: [
                 "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub",
                 "HoldfastWAMP", "HoldfastRouter", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "WAMPCore",
-                "WAMPSigning", "WebSocketCore", nioCore, nioPosix, nioLocks, logging,
+                "WAMPSigning", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, logging,
             ],
             path: "Interop/Peer", swiftSettings: strict),
         // What `make bench-quick` counts the instructions of.
@@ -252,6 +288,17 @@ let package = Package(
                 "CZlib", nioCore, nioEmbedded,
             ],
             path: "Benchmarks/Probe", swiftSettings: strict),
+
+        // What `make footprint` weighs.
+        .executableTarget(
+            name: "FootprintConnect", dependencies: ["Holdfast"], path: "Benchmarks/footprint/Connect", swiftSettings: strict),
+        .executableTarget(
+            name: "FootprintBare",
+            dependencies: [
+                nioCore, nioPosix, nioSSL, .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["SwiftNIO"])),
+                .product(name: "NIOWebSocket", package: "swift-nio", condition: .when(traits: ["SwiftNIO"])),
+            ],
+            path: "Benchmarks/footprint/Bare", swiftSettings: strict),
 
         // What libFuzzer runs; tests replay its corpus.
         .target(
@@ -291,7 +338,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "WebSocketRuntimeTests",
-            dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "HoldfastTesting", nioLocks, deques],
+            dependencies: ["MachineCore", "WebSocketCore", "SessionCore", "WebSocketRuntime", "HoldfastTesting", deques],
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastTestingTests",
@@ -301,14 +348,16 @@ let package = Package(
             swiftSettings: strict),
         // Peers that misbehave, for the two targets below.
         .target(
-            name: "ScriptedPeers", dependencies: ["WebSocketCore", nioCore, nioPosix, nioLocks], path: "Tests/ScriptedPeers",
+            name: "ScriptedPeers", dependencies: ["WebSocketCore", "WebSocketRuntime", nioCore, nioPosix], path: "Tests/ScriptedPeers",
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "SessionCore", "CodecCore", "StreamCore", "WebSocketRuntime", "WebSocketNIO",
                 "WebSocketApple", "Holdfast", "HoldfastServer", "HoldfastTesting", "ScriptedPeers", nioCore, nioPosix, nioEmbedded,
-                nioLocks, nioTLS, nioSSL,
+                nioTLS, nioSSL,
+                // Nothing tells a secret: one test for all that carry one.
+                "RoomCore", "WAMPCore", "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastRouter",
                 logging, metrics, tracing, metricsKit, .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ],
@@ -322,24 +371,26 @@ let package = Package(
         .testTarget(
             name: "HoldfastQuotesTests",
             dependencies: [
-                "MachineCore", "WebSocketCore", "QuotesCore", "Holdfast", "HoldfastQuotes", "HoldfastServer", "HoldfastTesting", nioLocks,
-                protobuf,
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "QuotesCore", "Holdfast", "HoldfastQuotes", "HoldfastServer",
+                "HoldfastTesting", protobuf,
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "HoldfastUITests", dependencies: ["SessionCore", "Holdfast", "HoldfastUI", "HoldfastTesting"], swiftSettings: strict),
+            name: "HoldfastUITests",
+            dependencies: ["SessionCore", "RoomCore", "Holdfast", "HoldfastRooms", "HoldfastUI", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(
             name: "HoldfastRoomsTests",
             dependencies: [
-                "MachineCore", "WebSocketCore", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "Holdfast",
-                "HoldfastRooms", "HoldfastServer", "HoldfastHub", "HoldfastTesting", grdb, nioLocks,
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory",
+                "Holdfast",
+                "HoldfastRooms", "HoldfastServer", "HoldfastHub", "HoldfastTesting", grdb,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastWAMPTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "WAMPCore", "WAMPSigning", "Holdfast", "HoldfastCodecs",
-                "HoldfastWAMP", "HoldfastServer", "HoldfastRouter", "HoldfastTesting", nioLocks, logging,
+                "HoldfastWAMP", "HoldfastServer", "HoldfastRouter", "HoldfastTesting", logging,
                 .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -347,22 +398,23 @@ let package = Package(
             name: "HoldfastRouterTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "WAMPCore", "WAMPSigning", "Holdfast", "HoldfastServer",
-                "HoldfastWAMP", "HoldfastRouter", "HoldfastTesting", nioCore, nioLocks, logging,
+                "HoldfastWAMP", "HoldfastRouter", "HoldfastTesting", nioCore, logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastHubTests",
             dependencies: [
-                "MachineCore", "WebSocketCore", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "Holdfast",
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory",
+                "Holdfast",
                 "HoldfastServer", "HoldfastHub", "HoldfastTesting", "ScriptedPeers", sqlite, hummingbird, jwt, lifecycle, metrics, nioCore,
-                nioPosix, nioLocks,
+                nioPosix,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastServerTests",
             dependencies: [
                 "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer", "ScriptedPeers", metrics, metricsKit,
-                lifecycle, nioCore,
+                lifecycle, nioCore, nioEmbedded,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -371,15 +423,48 @@ let package = Package(
                 "HoldfastTool", "HoldfastServer", "Holdfast", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms",
                 "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "RoomCore", "WAMPCore", "MachineCore",
                 "CodecCore", "StreamCore", "QuotesCore", "WebSocketCore", metrics, logging,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                arguments,
             ], swiftSettings: strict),
     ]
 )
 
 // A Mac that tests for iOS builds all targets there are, and iOS has no processes: it leaves those out that start any.
 if Context.environment["HOLDFAST_FOR_IOS"] != nil {
-    let unfit = ["HoldfastTool", "HoldfastPeer", "HoldfastProbe", "FuzzTargets", "FuzzTests", "ScriptedPeers", "HoldfastTests"]
+    let unfit = [
+        "HoldfastTool", "HoldfastPeer", "HoldfastProbe", "FootprintConnect", "FootprintBare", "FuzzTargets", "FuzzTests", "ScriptedPeers",
+        "HoldfastTests",
+    ]
     let left = Set(unfit + ["HoldfastServerTests", "HoldfastHubTests", "HoldfastRouterTests", "HoldfastTestingTests", "HoldfastToolTests"])
     package.targets.removeAll { left.contains($0.name) }
     package.products.removeAll { $0.name == "holdfast" }
+}
+
+// `make traits` tests the client without the trait SwiftNIO: what is left of it, with those of its tests that need no network.
+if Context.environment["HOLDFAST_WITHOUT_NIO"] != nil {
+    let left: Set = [
+        "MachineCore", "WebSocketCore", "SessionCore", "CodecCore", "StreamCore", "CZlib", "WebSocketRuntime", "WebSocketApple", "Holdfast",
+        "HoldfastTesting", "HoldfastTests",
+    ]
+    package.products.removeAll { !["Holdfast", "HoldfastTesting"].contains($0.name) }
+    package.targets.removeAll { !left.contains($0.name) }
+    for target in package.targets {
+        target.dependencies.removeAll {
+            switch $0 {
+            case .byNameItem(let name, _), .targetItem(let name, _): !left.contains(name)
+            default: false
+            }
+        }
+    }
+    package.targets.first { $0.name == "HoldfastTests" }?.exclude = [
+        "BadInput", "Bytes", "HTTP2", "Inline", "Loop", "Secrecy", "Ways", "Client/CancellationTests.swift",
+        "Client/ConnectErrorsTests.swift",
+        "Client/EchoServer.swift", "Client/EdgesTests.swift", "Client/EndingsTests.swift", "Observation/SightSecretTests.swift",
+        "Observation/SightTracingTests.swift", "Observation/SightTrafficTests.swift", "Pains/CompressionPainsTests.swift",
+        "Pains/ControlFramePainsTests.swift", "Pains/LifePainsTests.swift", "Pains/MessagePainsTests.swift",
+        "Pains/NetworkPainsTests.swift", "Pains/SwiftWebSocketFailuresTests.swift", "Session/SessionCredentialTests.swift",
+        "Session/SessionHeartbeatTests.swift", "Session/SessionMeetingTests.swift", "Session/SessionNetworkTests.swift",
+        "Session/SessionSendingLinkTests.swift",
+        "TLS/TLSTests.swift", "TLS/TrustGateTests.swift", "TLS/TrustPeer.swift", "TLS/TrustTests.swift",
+        "Transports/TransportKind+Network.swift", "Transports/TransportLifeTests.swift", "Transports/WrittenMarkTests.swift",
+    ]
 }

@@ -27,10 +27,10 @@ chmod +x "$P/python2"
 
 # pip refuses a file that has another hash than the lists say.
 "$PYTHON3" -m pip download -q --disable-pip-version-check --no-deps --python-version 2.7 --only-binary=:all: --require-hashes -d "$B/boot" -r "$LISTS/bootstrap.txt"
-pip2() { "$P/python2" "$B/boot/pip-20.3.4-py2.py3-none-any.whl/pip" install -q --disable-pip-version-check --no-warn-script-location --no-deps --no-build-isolation "$@"; }
-pip2 "$B"/boot/setuptools-*.whl "$B"/boot/wheel-*.whl
-pip2 --prefer-binary --require-hashes -r "$LISTS/requirements.txt"
-CPATH=$P/usr/include/python2.7:$P/usr/include CFLAGS=-O2 pip2 --no-use-pep517 --require-hashes -r "$LISTS/accelerator.txt" ||
+pip2() { "$P/python2" "$B/boot/pip-20.3.4-py2.py3-none-any.whl/pip" "$@" -q --disable-pip-version-check --no-warn-script-location --no-deps --no-build-isolation; }
+pip2 install --no-index "$B"/boot/setuptools-*.whl "$B"/boot/wheel-*.whl
+pip2 install --prefer-binary --require-hashes -r "$LISTS/requirements.txt"
+CPATH=$P/usr/include/python2.7:$P/usr/include CFLAGS=-O2 pip2 install --no-use-pep517 --require-hashes -r "$LISTS/accelerator.txt" ||
     echo "no wsaccel: 9.*, 12.* and 13.* will be slow" >&2
 
 cat > "$D/wstest_loopback.py" <<'EOF'

@@ -8,7 +8,7 @@ func say(_ text: String, in room: Room) async {
     } catch {
         switch error {
         case .notQueued(let refusal): print("it does not exist: \(refusal)")
-        case .timedOut: print("it waits in the outbox, and goes out when it can")
+        case .timedOut: print("it waits in the outbox, and goes out when it can: \(error)")
         case .failed(let failure): print("it will not be sent, unless it is retried: \(failure.text)")
         default: print(error)
         }

@@ -18,3 +18,14 @@ if let slow = statistics.roundTrips.p99 { print("99 of 100 pongs came within \(s
 // snippet.end
 
 await socket.close()
+
+// snippet.messages
+let shown = WebSocket("ws://127.0.0.1:9001/") { options in
+    options.logger = Logger(label: "feed")
+    options.logger.logLevel = .debug
+    options.logsPayloads = true
+}
+// snippet.end
+
+try await shown.send(.text("hello"))
+await shown.close()

@@ -5,7 +5,7 @@ var users = WAMPUsers(anonymousRole: "guest")
 users.add("ann", .ticket("sesame"), role: "editor")
 users.add("bob", .cra(CRASecret("hush")))
 
-var configuration = WAMPRouterConfiguration(policy: RouterPolicy(realms: ["realm1"], historyLength: 100))
+var configuration = WAMPRouterConfiguration(policy: RouterPolicy(realms: ["realm1"], allowsKilling: true, historyLength: 100))
 configuration.authenticator = users
 configuration.authorization = { session, action, uri, match in
     if session.authRole == "editor" { return .allowed }

@@ -10,7 +10,7 @@ let client = WAMPClient("ws://127.0.0.1:9001/", realm: "realm1")
 // snippet.BOTH
 func hear() async throws {
     let events = try await client.subscribe(API.news)
-    try await client.publish(API.news, "hello")
+    try await client.publish(API.news, "hello", options: PublishOptions(excludesMe: false))
     for try await event in events { print("\(event.topic) \(event.publication): \(event.content)") }
 }
 // snippet.end
@@ -24,9 +24,11 @@ let publication = try await client.publish(API.news, "for editors", options: opt
 func hearMuch() async throws {
     let anything = Topic<String>("com.example.", match: .prefix)
     let created = Topic<String>("com..created", match: .wildcard)
-    let news = try await client.subscribe(created)
-    for try await event in try await client.subscribe(anything) { print("\(event.topic): \(event.content)") }
-    news.end()
+    let news = try await client.subscribe(anything)
+    let more = try await client.subscribe(created)
+    async let hearing: Void = { for try await event in news { print("\(event.topic): \(event.content)") } }()
+    for try await event in more { print("\(event.topic) was created: \(event.content)") }
+    try await hearing
 }
 // snippet.end
 

@@ -72,12 +72,22 @@ def list_problems(text):
             yield f"{name} has no version or no hash"
 
 
+def pip_problems(text):
+    """Commands of a script that have pip take files from an index without looking at their hashes."""
+    for line in text.replace("\\\n", " ").splitlines():
+        if re.search(r"""\bpip[0-9.]*["',]*\s+["']?(install|download)\b""", line) and not re.search("--require-hashes|--no-index", line):
+            yield f"'{line.strip()}' lacks --require-hashes"
+
+
 def check():
     problems = list(differences(json.loads(PINS.read_text()), resolved()))
     if problems:
         problems.append("'scripts/pins.py resolve' takes what is pinned; 'scripts/pins.py update' pins what is in use")
     for path in [*LISTS.values(), *WHOLE_LISTS, *FINAL_LISTS]:
         problems += [f"{path}: {problem}" for problem in list_problems((ROOT / path).read_text())]
+    # This file has such commands in its tests, and what is for people tells of them.
+    for path in git("grep", "-lIE", r"\bpip[0-9.]*\b", "--", ":!scripts/pins.py", ":!*.md", folder=ROOT).splitlines():
+        problems += [f"{path}: {problem}" for problem in pip_problems((ROOT / path).read_text())]
     for path in sorted((ROOT / ".github/workflows").glob("*.y*ml")):
         for action in re.findall(r"uses:\s*([^\s#]+)", path.read_text()):
             if not re.search(r"@[0-9a-f]{40}$", action):
@@ -138,9 +148,12 @@ def self_test():
               if not list(differences(pins, {} if change is None else copy.deepcopy(good) | change))]
     listed = "# words\na==1 \\\n    --hash=sha256:0 \\\n    --hash=sha256:1\nb==2 ; python_version < '3' \\\n    --hash=sha256:2\n"
     missed += [text for text in (listed + "c==3\n", listed + "c \\\n    --hash=sha256:3\n", "a==1\n" + listed) if not list(list_problems(text))]
+    missed += [text for text in ("pip install -r list", "x\npython -m pip download -q a==1", "pip3 install \\\n    a", '"-m", "pip", "install", "a"')
+               if not list(pip_problems(text))]
     for what in missed:
         print(f"it did not see {what}")
-    return not missed and not list(differences(pins, good)) and not list(list_problems(listed))
+    return not missed and not list(differences(pins, good)) and not list(list_problems(listed)) \
+        and not list(pip_problems("pip install \\\n    --require-hashes -r list\npip list\npip install --no-index a.whl\n"))
 
 
 if __name__ == "__main__":

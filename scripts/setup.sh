@@ -1,7 +1,7 @@
 #!/bin/bash
 # Sets a Debian machine up for the suites that need more than Swift; does nothing where all is there.
 #
-#   scripts/setup.sh [build] [conformance] [interop] [wamp] [codecs] [tls] [proxies] [doctor] [quick] [bench]     (no argument: all of them)
+#   scripts/setup.sh [build] [conformance] [interop] [wamp] [codecs] [tls] [proxies] [doctor] [quick] [footprint] [bench]     (no argument: all of them)
 #
 # Other scripts source this file and call only what they need: need_apt, need_python, need_wstest.
 # What is set up stays: packages in the system, the rest in .venv and .cache. After that no network is needed.
@@ -155,6 +155,7 @@ need_tls() { need_build; need_apt nginx openssl websocketd; need_python; }
 need_proxies() { need_build; need_apt tinyproxy-bin squid microsocks dante-server nginx openssl python3; }
 need_doctor() { need_build; need_apt nodejs node-ws websocketd nginx openssl tinyproxy-bin python3; need_python; }
 need_quick() { need_build; need_apt valgrind binutils python3; }
+need_footprint() { need_build; need_apt gcc libc6-dev binutils libssl-dev libcap-dev libwebsockets-dev; need_python; }
 need_bench() { need_build; need_apt gcc libc6-dev libssl-dev openssl util-linux; need_python; need_charts; }
 
 # swift_program VARIABLE PRODUCT [FOLDER]: prints the path of a program of ours: the variable's value, or a release build made now, in a folder
@@ -167,16 +168,18 @@ swift_program() {
         return
     fi
     need_build
+    # A fresh clone takes the versions that are pinned, and not the newest that the manifest allows.
+    [ -e "$ROOT/Package.resolved" ] || { need_apt git python3 && "$ROOT/scripts/pins.py" resolve; } >&2
     (cd "$ROOT" && swift build -c release --scratch-path "$folder" --product "$product") >&2
     printf '%s/%s\n' "$(cd "$ROOT" && swift build -c release --scratch-path "$folder" --show-bin-path)" "$product"
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
-    [ $# -gt 0 ] || set -- build conformance interop wamp codecs tls proxies doctor quick bench
+    [ $# -gt 0 ] || set -- build conformance interop wamp codecs tls proxies doctor quick footprint bench
     for suite in "$@"; do
         case $suite in
-            build | conformance | interop | wamp | codecs | tls | proxies | doctor | quick | bench) "need_$suite" ;;
-            *) die "unknown suite '$suite' (there are: build, conformance, interop, wamp, codecs, tls, proxies, doctor, quick, bench)" ;;
+            build | conformance | interop | wamp | codecs | tls | proxies | doctor | quick | footprint | bench) "need_$suite" ;;
+            *) die "unknown suite '$suite' (there are: build, conformance, interop, wamp, codecs, tls, proxies, doctor, quick, footprint, bench)" ;;
         esac
     done
 fi

@@ -108,7 +108,8 @@ expect "an unclosed IPv6 address is refused" 64 "no \]" connect "ws://[::1/"
 expect "a header without a colon" 64 "header" connect $any --header Nonsense
 expect "a header with a line end" 64 "header" connect $any --header $'X-A: b\r\nEvil: 1'
 expect "a header of the handshake's own" 64 "Sec-WebSocket-Key" connect $any --header "Sec-WebSocket-Key: mine"
-expect "a subprotocol that is no token" 64 "not a token" connect $any --subprotocol "a b"
+expect "a subprotocol that is no token" 64 "not a token" connect $any --subprotocol "s3cr3t/b"
+check "which may be a secret is not printed" '! grep -q s3cr3t "$work/err"'
 expect "a --ca that is not there" 64 "cannot read" connect wss://127.0.0.1:1/ --ca "$work/none.pem"
 expect "--ca with ws:" 64 "wss: URLs" connect $any --ca "$here/server.py"
 expect "--insecure with ws:" 64 "wss: URLs" connect $any --insecure
@@ -164,6 +165,22 @@ check "a token from the environment is sent" 'out_is "|Bearer sesame"'
 check "the token is not printed" '! grep -q sesame "$work/err"'
 run connect "$fake/headers" --bearer open --quiet </dev/null
 check "--bearer is sent and --quiet prints messages only" 'out_is "|Bearer open" && [[ ! -s $work/err ]]'
+# untold NAME: neither output has the token.
+untold() { check "$1" '! grep -q s3cr3t "$work/out" "$work/err"'; }
+expect "a subprotocol that may be a token is agreed on" 0 "subprotocol <hidden>" connect "$fake/first-offer" --subprotocol bearer.s3cr3t
+untold "and not printed"
+expect "a well-known subprotocol is shown" 0 "subprotocol mqtt" connect "$fake/first-offer" --subprotocol mqtt
+expect "a server that repeats the offer is refused" 3 "subprotocol that was not offered" \
+    connect "$fake/echo-offer" --subprotocol chat --subprotocol bearer.s3cr3t
+untold "and the token in it is not printed"
+brief_doctor=(--patience 0.2 --timeout 3 --limit-cap 1K)
+for options in "" --json; do
+    for path in first-offer echo-offer headers; do
+        run doctor "$fake/$path" ${options:+"$options"} "${brief_doctor[@]}" --subprotocol bearer.s3cr3t --subprotocol chat </dev/null
+        check "doctor${options:+ $options} examines /$path" 'grep -q "<hidden>\|subprotocol that was not offered" "$work/out"'
+        untold "doctor${options:+ $options} does not print a token that was offered to /$path"
+    done
+done
 run connect "$fake/binary" --hex </dev/null
 check "--hex dumps binary messages" 'grep -q "^00000010  10 11 12 13 " "$work/out"'
 run connect "$fake/binary" </dev/null
@@ -190,6 +207,13 @@ echo_pid=$!
 servers+=($echo_pid)
 url=$(first_line "$work/url")
 check "serve echo prints its URL" '[[ $url == ws://127.0.0.1:*/ ]]'
+# foreign NAME URL OPTION…: a server refuses the pages of others, and those whose own name leads to it.
+foreign() {
+    expect "$1 refuses a page of another origin" 3 "403" connect "${@:2}" --header "Origin: https://evil.example"
+    expect "$1 refuses a page whose name leads here" 3 "403" connect "${@:2}" \
+        --header "Origin: http://evil.example" --header "Host: evil.example"
+}
+foreign "serve echo" "$url"
 run connect "$url" <<<$'hi\n\nünicode'
 check "every line of a pipe is a message" '[[ $status == 0 ]] && out_is $'"'"'hi\n\nünicode'"'"
 run connect "$url" --json --execute '{"b":1.10,"a":[]}' </dev/null
@@ -355,6 +379,7 @@ quotes_port=${quotes_url%/feed}
 quotes_port=${quotes_port##*:}
 check "serve quotes prints the URL of its feed" '[[ $quotes_url == ws://127.0.0.1:*/feed ]]'
 check "serve quotes says what market it is" 'grep -q "500 symbols, 5,000 ticks/s, seed 7" "$work/quotes.log"'
+foreign "serve quotes" "$quotes_url" --subprotocol holdfast.quotes.v1.msgpack
 expect "a client that offers no subprotocol is told which there are" 3 "holdfast.quotes.v1.msgpack" connect "$quotes_url"
 
 # watch COUNT ARGUMENT…: runs quotes until it has printed so many lines, then Control-C.
@@ -434,10 +459,10 @@ expect "a configuration with a misspelt option is refused" 64 "no option prot" s
 echo "an API key of a test" >"$work/api-keys"
 echo "{\"data\": \"$work/hub\", \"dev\": true, \"api-key-file\": \"$work/api-keys\", \"backup-to\": \"$work\"}" >"$work/hub.json"
 mkfifo "$work/hub-url"
-# start_hub: on any free port; leaves hub_pid, hub_url and hub_http behind.
+# start_hub OPTION…: on any free port; leaves hub_pid, hub_url and hub_http behind.
 start_hub() {
     : >"$work/hub.log"
-    "$tool" serve hub --config "$work/hub.json" --port 0 >"$work/hub-url" 2>"$work/hub.log" &
+    "$tool" serve hub --config "$work/hub.json" --port 0 "$@" >"$work/hub-url" 2>"$work/hub.log" &
     hub_pid=$!
     servers+=($hub_pid)
     hub_url=$(first_line "$work/hub-url")
@@ -467,10 +492,35 @@ wait $hub_pid 2>/dev/null
 start_hub
 check "what was stored outlives kill -9" \
     'ask 200 "\"body\":\"hi\"" /api/rooms/lobby/messages "$api_key"'
+check "and its rooms keep their epochs" 'ask 200 "\"renewed\":false" /status.json && ! grep -q "new epochs" "$work/hub.log"'
+# Somebody else on the machine holds the place where SQLite lets one write at a time.
+mkfifo "$work/held"
+python3 "$here/hold.py" "$work/hub/rooms.sqlite-shm" >"$work/held" 2>"$work/err" &
+holder=$!
+servers+=($holder)
+first_line "$work/held" >/dev/null
+began=$SECONDS
+# If the lock goes in time it is stored all the same.
+post 201 "" 01890000-0000-7000-8000-000000000002 "{\"type\":\"note\",\"body\":\"held\"}" &
+posting=$!
+until_has "$work/hub.log" "the log cannot be written" $hub_pid
+check "a log that somebody else holds is said not to take anything, within seconds" \
+    '((SECONDS - began < 20)) && grep -q "the log cannot be written" "$work/hub.log"'
+check "and the hub is not ready" 'ask 503 "" /readyz && ask 200 "alive" /healthz'
+kill $holder
+wait $holder 2>/dev/null
+until_has "$work/hub.log" "the log can be written again" $hub_pid
+check "until it is let go" 'grep -q "the log can be written again" "$work/hub.log" && ask 200 ready /readyz'
+wait $posting
 kill -TERM $hub_pid
 wait $hub_pid
 status=$?
 check "SIGTERM ends a hub with status 0" '[[ $status == 0 ]]'
+start_hub --new-epochs
+check "serve hub --new-epochs gives all rooms new epochs, and says so" \
+    'grep -q "it was asked for.*all rooms have new epochs" "$work/hub.log" && ask 200 "\"renewed\":true" /status.json'
+kill -TERM $hub_pid
+wait $hub_pid
 
 # --- TLS
 mkfifo "$work/tls-url"

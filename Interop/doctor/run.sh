@@ -117,8 +117,8 @@ echoes=${echoes//$'\n'/ }
     HTTP_PROXY=http://somebody:p-ss@127.0.0.1:$proxy diagnose 'a proxy that the environment names, without its password' 0 \
         "found['network.proxy'] and seen['proxy']['isFromEnvironment'] and seen['upgrade']['remote'].endswith(':$proxy') and report['isHealthy'] and 'p-ss' not in repr(report)" \
         "$ours" $well --limit-cap 1K
-    diagnose 'subprotocols: the last is chosen' 0 "seen['upgrade']['subprotocol'] == 'news' and 'upgrade.subprotocol' in found" \
-        "$broken/" $well --limit-cap 1K -s chat -s news
+    diagnose 'subprotocols: the last is chosen' 0 "seen['upgrade']['subprotocol'] == 'chat' and 'upgrade.subprotocol' in found and 'news' not in repr(report)" \
+        "$broken/" $well --limit-cap 1K -s news -s chat
     diagnose 'subprotocols: none is chosen' 0 "'upgrade.subprotocolIgnored' in found" "$broken/no-protocol" $well --limit-cap 1K -s chat -s news
     diagnose 'who stands in between, and no cookie of his' 0 \
         "any('Cloudflare' in line for line in found['surroundings.intermediaries']['details']) and any('Via: 1.1 edge' == line for line in found['surroundings.intermediaries']['details']) and 'secret' not in repr(report)" \

@@ -1,19 +1,26 @@
 """A server at its limit of file descriptors: it waits instead of asking the system again and again, keeps some for others, and goes on.
+And one address does not take them all.
 
-abuse_descriptors.py HOLDFAST     prints `ok NAME` or `not ok NAME: why`
+abuse_descriptors.py HOLDFAST DIRECTORY     prints `ok NAME` or `not ok NAME: why`
 """
 import asyncio
+import json
 import os
 import resource
 import socket
 import sys
 import time
 
+from websockets.asyncio.client import connect
+
 import abuse_http
 
 LIMIT = 128  # descriptors of the server
 CROWD = 300  # connections
 BUSY = 0.15  # of a processor, at most, while nothing can be accepted
+USUAL = 1024  # descriptors that many systems let a process have
+SILENT = 1500  # connections of one address
+OTHER = "127.0.0.2"  # an address of this machine's that is not the attacker's
 
 
 def free_ports(count):
@@ -40,15 +47,50 @@ def dial(port):
     return peer
 
 
-async def status(port, path):
+async def status(port, path, source=None):
     try:
         async with asyncio.timeout(3):
-            return (await abuse_http.ask(port, abuse_http.whole(f"GET {path}", key=None, Host="127.0.0.1")))[0]
+            return (await abuse_http.ask(port, abuse_http.whole(f"GET {path}", key=None, Host="127.0.0.1"), source))[0]
     except (TimeoutError, OSError) as error:
         return error
 
 
-async def attack(holdfast, report):
+async def attack(holdfast, directory, report):
+    await few(holdfast, report)
+    await one_address(holdfast, directory, report)
+
+
+async def one_address(holdfast, directory, report):
+    """One address opens more connections than a hub may have, and says nothing."""
+    port, = free_ports(1)
+    process = await asyncio.create_subprocess_exec(
+        holdfast, "serve", "hub", "--dev", "--quiet", "--port", str(port), "--data", f"{directory}/descriptors-log",
+        stdout=asyncio.subprocess.PIPE, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (USUAL, USUAL)))
+    crowd = []
+    try:
+        await asyncio.wait_for(process.stdout.readline(), 60)
+        for _ in range(SILENT):
+            crowd.append(dial(port))
+            await asyncio.sleep(0)
+        await asyncio.sleep(1)
+        answer = await status(port, "/healthz", OTHER)
+        report(answer == 200, "probes of another address are answered while one has all that it may", answer)
+        try:
+            async with asyncio.timeout(5), connect(
+                    f"ws://127.0.0.1:{port}/rooms", subprotocols=["holdfast.rooms.v1.json"], proxy=None, local_addr=(OTHER, 0)) as guest:
+                await guest.send(json.dumps({"t": "hello", "v": [1], "device": "0" * 32, "token": "dev:bob"}))
+                answer = json.loads(await guest.recv())["t"]
+        except Exception as error:  # noqa: BLE001: whatever kept it out
+            answer = error
+        report(answer == "welcome", "and so are its users", answer)
+    finally:
+        for peer in crowd:
+            peer.close()
+        process.terminate()
+        await process.wait()
+
+
+async def few(holdfast, report):
     port, metrics = free_ports(2)
     process = await asyncio.create_subprocess_exec(
         holdfast, "serve", "echo", "--quiet", "--port", str(port), f"--metrics={metrics}", stdout=asyncio.subprocess.PIPE,
@@ -81,4 +123,4 @@ async def attack(holdfast, report):
 
 
 if __name__ == "__main__":
-    asyncio.run(attack(sys.argv[1], lambda good, name, why="": print("ok" if good else "not ok", name, why)))
+    asyncio.run(attack(sys.argv[1], sys.argv[2], lambda good, name, why="": print("ok" if good else "not ok", name, why)))

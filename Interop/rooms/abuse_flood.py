@@ -1,7 +1,7 @@
 """Floods of plain HTTP from one address: requests whose answers nobody reads, and bodies that do not come. Memory has a bound in bytes, probes
 are answered meanwhile, and what was taken is given back.
 
-abuse_flood.py PORT PID [KEY]     against a hub that runs
+abuse_flood.py PORT PID [KEY [SEATS]]     against a hub that runs; SEATS is its limit `address.http`
 """
 import asyncio
 import socket
@@ -9,20 +9,16 @@ import sys
 import time
 
 import abuse_http
+from attack_table import Watch, judge, table
 
 PIPELINED = 400  # connections
 BURST = 100 << 10  # bytes of requests on each: 40 MB in all
 SLOW = 1000  # connections
-# What the hub may hold for one address (`address.http` connections, 100 by default): of each 16 KiB that were read, 64 KiB of an answer,
-# and 32 KiB for what keeps account of them; and as much again for what the allocator and the handshakes beside them need.
-BOUND = 2 * 100 * (16 + 64 + 32) << 10
+# What the hub may hold for one connection of plain HTTP: 16 KiB that were read, 64 KiB of an answer, 32 KiB for what keeps account of them;
+# and as much again for what the allocator and the handshakes beside them need.
+SEAT = 2 * (16 + 64 + 32) << 10
 LEAST_BODY = 16 << 20  # bytes that the system's own buffers may hold beside the 4 MiB that the hub drops after an answer
 PROBES = ("/healthz", "/readyz", "/metrics")
-
-
-def memory(pid):
-    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * 4096
 
 
 def dial(port, buffer=None):
@@ -69,9 +65,9 @@ async def probes(port):
     return statuses, time.monotonic() - began
 
 
-async def unread(port, pid, report, rows):
+async def unread(port, pid, report, bound):
     """Pipelined requests from many connections of one address, whose answers are never read."""
-    before = peak = memory(pid)
+    watch = Watch(pid)
     request = abuse_http.whole("GET /page/messages.mjs", key=None)
     burst = request * (BURST // len(request))
     peers, sent = [[dial(port, 4096), 0] for _ in range(PIPELINED)], 0
@@ -85,25 +81,24 @@ async def unread(port, pid, report, rows):
                     peer[1] = None if count is None else peer[1] + count
                     moved += count or 0
             sent += moved
-            peak = max(peak, memory(pid))
+            watch.look()
             await asyncio.sleep(0 if moved else 0.05)
         answers, seconds = await probes(port)
-        peak = max(peak, memory(pid))
+        watch.look()
     finally:
         for peer in peers:
             peer[0].close()
     await asyncio.sleep(2)
-    after = memory(pid)
-    rows.append(("answers that nobody reads", PIPELINED, sent, before, peak, after))
-    report(peak - before < BOUND, "answers that nobody reads cost bounded memory", f"{peak - before} bytes, {BOUND} at most")
-    report(after - before < BOUND // 2, "which is given back", after - before)
+    row = watch.row("answers that nobody reads", PIPELINED, sent, bound)
+    judge(row, report)
+    report(row.kept < bound // 2, "which is given back", row.kept)
     report(answers == [200] * len(PROBES), "probes are answered meanwhile", (answers, seconds))
+    return row
 
 
-async def slow(port, pid, report, rows):
+async def slow(port, pid, report, bound):
     """Bodies without a key and with one, of which a byte comes now and then."""
-    before = peak = memory(pid)
-    peers = []
+    watch, peers = Watch(pid), []
     try:
         for number in range(SLOW):
             peer = dial(port)
@@ -118,16 +113,17 @@ async def slow(port, pid, report, rows):
                 push(peer, b" ")
             await asyncio.sleep(1)
             left = [peer for peer in left if not is_closed(peer)]
-            peak = max(peak, memory(pid))
+            watch.look()
         taken = time.monotonic() - began
     finally:
         for peer in peers:
             peer.close()
     await asyncio.sleep(1)
-    rows.append(("bodies that do not come", SLOW, None, before, peak, memory(pid)))
+    row = watch.row("bodies that do not come", SLOW, None, bound)
+    judge(row, report)
     report(answers == [200] * len(PROBES), "probes are answered beside a thousand slow bodies", (answers, seconds))
     report(not left, "slow bodies are ended at their deadline", f"{len(left)} are open after {taken:.0f} s")
-    report(peak - before < BOUND, "slow bodies cost bounded memory", f"{peak - before} bytes, {BOUND} at most")
+    return row
 
 
 async def endless(port, report):
@@ -143,22 +139,16 @@ async def endless(port, report):
     report(count is None and sent < LEAST_BODY + (4 << 20), "a body that was refused is not read on", f"{sent} bytes, closed: {count is None}")
 
 
-def table(rows):
-    print("# | attack | connections | bytes sent | before | peak | after | bound |\n# |---|---|---|---|---|---|---|---|")
-    for name, count, sent, *figures in rows:
-        bytes_sent = "-" if sent is None else f"{sent / 1e6:.1f} MB"
-        print(f"# | {name} | {count} | {bytes_sent} | {' | '.join(f'{figure / 1e6:.1f} MB' for figure in figures)} | +{BOUND / 1e6:.1f} MB |")
-
-
-async def attack(port, pid, report):
-    rows = []
-    await unread(port, pid, report, rows)
-    await slow(port, pid, report, rows)
+async def attack(port, pid, report, seats):
+    """What it cost a hub with so many connections of plain HTTP for an address, as rows of a table."""
+    rows = [await unread(port, pid, report, seats * SEAT), await slow(port, pid, report, seats * SEAT)]
     await endless(port, report)
-    table(rows)
+    return rows
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 3:
         abuse_http.KEY = sys.argv[3]
-    asyncio.run(attack(int(sys.argv[1]), int(sys.argv[2]), lambda good, name, why="": print("ok" if good else "not ok", name, why)))
+    seats = int(sys.argv[4]) if len(sys.argv) > 4 else 100
+    told = attack(int(sys.argv[1]), int(sys.argv[2]), lambda good, name, why="": print("ok" if good else "not ok", name, why), seats)
+    table(asyncio.run(told))

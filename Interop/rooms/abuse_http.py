@@ -26,11 +26,12 @@ def whole(line, body=b"", **fields):
 class Visit:
     """One connection."""
 
-    def __init__(self, port):
-        self.port = port
+    def __init__(self, port, source=None):
+        """source: the address of this machine's that it comes from."""
+        self.port, self.source = port, source and (source, 0)
 
     async def __aenter__(self):
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=self.source)
         return self
 
     async def __aexit__(self, *_):
@@ -56,8 +57,8 @@ class Visit:
             return 0, b""
 
 
-async def ask(port, data):
-    async with Visit(port) as visit:
+async def ask(port, data, source=None):
+    async with Visit(port, source) as visit:
         await visit.send(data)
         return await visit.answer(has_body=not data.startswith(b"HEAD"))
 
@@ -204,4 +205,26 @@ async def places(port, report):
         "an address has so many connections of plain HTTP, but for probes", (statuses.count(200), probe))
 
 
-ATTACKS = [wrong_keys, bad_bodies, paths, pipelines, floods]
+async def pages(port, report):
+    """Pages of others, and names of others that lead here, ask for a WebSocket and for what is for this machine only."""
+    asked = {
+        None: 101, f"http://127.0.0.1:{port}": 101, f"http://localhost:{port}": 403, f"http://127.0.0.1:{port + 1}": 403,
+        "https://evil.example": 403, "http://evil.example": 403, "null": 403, "": 403,
+    }
+    upgrade = {
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": 13, "Sec_WebSocket_Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+        "Sec_WebSocket_Protocol": "holdfast.rooms.v1.json",
+    }
+    answers = {}
+    for origin in asked:
+        fields = {} if origin is None else {"Origin": origin}
+        answers[origin] = (await ask(port, head("GET /rooms", key=None, Host=f"127.0.0.1:{port}", **upgrade, **fields)))[0]
+    report(answers == asked, "pages of other origins open no WebSocket", answers)
+    status, _ = await ask(port, head("GET /rooms", key=None, **upgrade, Host="evil.example", Origin="http://evil.example"))
+    report(status == 403, "nor does a page whose own name leads here", status)
+    private = ("/metrics", "/status.json", "/status/stream")
+    answers = {path: (await ask(port, whole(f"GET {path}", key=None, Host="evil.example")))[0] for path in private}
+    report(set(answers.values()) <= {401, 403}, "which is told nothing that is for this machine", answers)
+
+
+ATTACKS = [pages, wrong_keys, bad_bodies, paths, pipelines, floods]

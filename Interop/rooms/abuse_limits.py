@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import pathlib
+import re
 import secrets
 import time
 import uuid
@@ -11,10 +12,23 @@ import uuid
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+import abuse_http
+from attack_table import SLACK, Watch, judge
+
 PATIENCE = 60  # seconds; bounds failures only
 USER_ROOMS = 200
 QUOTA = 1 << 20  # bytes that a user may store in a day
-OPTIONS = ["--dev", "--limit", f"user.rooms={USER_ROOMS}", "--quota-user", str(QUOTA), "--quota-total", "64M"]
+ROOM = 5 << 19  # bytes that a room may hold
+TOTAL = 16 << 20  # bytes that the log may take
+JOURNAL = 16 << 20  # bytes that it may take beyond that: the hub looks once a second, and a checkpoint copies the journal into the file
+OPTIONS = [
+    "--dev", "--limit", f"user.rooms={USER_ROOMS}", "--quota-user", str(QUOTA), "--quota-room", str(ROOM), "--quota-total", str(TOTAL),
+]
+# What the hub holds of a connection: what it has said and the hub has not looked at, and what nobody stores and it has not taken.
+UNHEARD, EPHEMERAL = 256 << 10, 64 << 10
+# Seconds that an ack may take while somebody else says signals. A hub that is not busy takes 35 ms; a debug build on two processors that
+# others use as well has taken 400.
+LONGEST = 0.5
 
 
 class Guest:
@@ -64,7 +78,20 @@ class Guest:
         await self.say(t="pub", room=room, cseq=cseq, id=str(uuid.uuid4()), at=now, type="t", body=body)
 
 
-async def rooms(port, report):
+async def publishing(port, waits):
+    """Somebody else publishes in another room, and writes down how long each ack took."""
+    async with Guest.at(port, "honest") as guest:
+        await guest.say(t="join", room="elsewhere")
+        await guest.until(lambda: guest.of("state"))
+        while True:
+            began = time.monotonic()
+            await guest.publish(len(waits) + 1, "elsewhere", "x")
+            await guest.until(lambda: sum(len(frame["acks"]) for frame in guest.of("ack")) > len(waits))
+            waits.append(time.monotonic() - began)
+            await asyncio.sleep(0.05)
+
+
+async def rooms(port, report, *_):
     """Somebody opens rooms over many connections for as long as he may."""
     async with contextlib.AsyncExitStack() as stack:
         for number in range(4):
@@ -87,8 +114,9 @@ async def rooms(port, report):
         report(guest.of("state"), "rooms that were left count no more", guest.frames)
 
 
-async def signals(port, report):
+async def signals(port, report, pid, _):
     """Somebody says long signals over many connections to a room of many."""
+    waits = []
     async with contextlib.AsyncExitStack() as stack:
         hearers = [await stack.enter_async_context(Guest.at(port, f"u{number}")) for number in range(40)]
         speakers = [await stack.enter_async_context(Guest.at(port, "eve")) for _ in range(8)]
@@ -96,6 +124,14 @@ async def signals(port, report):
             await guest.say(t="join", room="signals")
         for guest in hearers + speakers:
             await guest.until(lambda guest=guest: guest.of("state"))
+        watch = await stack.enter_async_context(Watch(pid))
+        honest = asyncio.create_task(publishing(port, waits))
+        stack.callback(honest.cancel)
+        while len(waits) < 5:
+            assert not honest.done(), honest
+            await asyncio.sleep(0.05)
+        quiet = max(waits)
+        waits.clear()
         began, before, said = time.monotonic(), sum(guest.bytes for guest in hearers), 0
         while time.monotonic() - began < 5:
             for guest in speakers:
@@ -112,9 +148,17 @@ async def signals(port, report):
         print(f"# {said >> 20} MB of signals of one user to 40 others in {taken:.0f} s: {told >> 20} MB were told")
         # 64 KiB a second and 256 KiB at once, 40 times, and what is around it.
         report(told < 1.2 * 40 * (256 + 64 * taken) * 1024, "signals of one user are told within a budget of bytes", told)
+        print(f"# {len(waits)} acks in another room meanwhile, the last after {max(waits):.3f} s, {quiet:.3f} s before")
+        report(len(waits) > 5 and max(waits) < LONGEST, "who publishes elsewhere hears of it soon", max(waits))
+        # Some time to give it back.
+        await asyncio.sleep(1)
+        connections = len(hearers) + len(speakers)
+        row = watch.row("signals of one user", connections, said, len(speakers) * UNHEARD + connections * EPHEMERAL + SLACK)
+        judge(row, report)
+        return row
 
 
-async def answers(port, report):
+async def answers(port, report, *_):
     """One user asks short questions with long answers, over as many connections as one may have."""
     async with contextlib.AsyncExitStack() as stack:
         maker = await stack.enter_async_context(Guest.at(port, "maker"))
@@ -155,8 +199,67 @@ async def answers(port, report):
         report(told < 1.2 * (64 + 128 * 0.5 + 8 * taken) * (1 << 20), "history is told to a user within a budget of bytes", (told, taken))
 
 
-async def disk(port, report):
+async def fill(port, user, room):
+    """Publishes until that is refused; how often it was not, and the refusal."""
+    async with Guest.at(port, user) as guest:
+        await guest.say(t="join", room=room)
+        await guest.until(lambda: guest.of("state"))
+        body, cseq = "x" * 60_000, 0
+        while not guest.of("error"):
+            cseq += 1
+            await guest.publish(cseq, room, body)
+            await guest.until(lambda: sum(len(frame["acks"]) for frame in guest.of("ack")) >= cseq or guest.of("error"))
+        return cseq - 1, guest.of("error")[0]
+
+
+async def metric(port, name, condition):
+    """A metric, which is told once a second, as soon as the condition holds; or as it is some seconds later."""
+    end = time.monotonic() + 10
+    while True:
+        _, body = await abuse_http.ask(port, abuse_http.whole("GET /metrics", key=None))
+        value = float(re.search(rf"^{name} (\S+)$", body.decode(), re.MULTILINE)[1])
+        if condition(value) or time.monotonic() > end:
+            return value
+        await asyncio.sleep(0.2)
+
+
+async def disk(port, report, pid, data):
     """Somebody publishes as much as there is."""
+    async with Watch(pid) as watch:
+        await user(port, report)
+        counted = await metric(port, "holdfast_hub_over_quota_total", lambda value: value > 0)
+        report(counted == 1, "what a quota refuses is counted", counted)
+        # Several users share a room, each with what is left of a quota.
+        stored, error = 0, None
+        for number in range(ROOM // QUOTA + 2):
+            count, error = await fill(port, f"shares{number}", "full")
+            stored += count
+            if error["text"].startswith("the room"):
+                break
+        report(
+            (error["code"], error["retry"], error["after"]) == (4006, "after", 60_000) and ROOM // 2 < stored * 60_000 < ROOM,
+            "a room holds so much, whoever publishes in it", (stored, error))
+        number = 0
+        while number < 2 * TOTAL // QUOTA and not error["text"].startswith("the hub"):
+            number += 1
+            count, error = await fill(port, f"many{number}", f"room {number}")
+            stored += count
+        files = sum(file.stat().st_size for file in pathlib.Path(data).iterdir())
+        report(
+            (error["code"], error["retry"], error["after"]) == (4006, "after", 10_000) and stored * 60_000 < files < TOTAL + JOURNAL,
+            "and the log holds so much in all", (stored, files, error))
+        least = 1 + number
+        counted = await metric(port, "holdfast_hub_over_quota_total", lambda value: value >= least)
+        report(counted >= least, "and that is counted, too", (counted, least))
+    await asyncio.sleep(1)
+    # All that is stored, should it be held in memory: as entries, and as pages of the file.
+    row = watch.row("publications of as much as there is", number + 6, stored * 60_000, 2 * TOTAL + SLACK)
+    judge(row, report)
+    return row
+
+
+async def user(port, report):
+    """One user's share of a day."""
     async with Guest.at(port, "eve") as eve, Guest.at(port, "bob") as bob:
         for guest in (eve, bob):
             await guest.say(t="join", room="disk")
@@ -184,7 +287,8 @@ def private(directory, report):
 
 
 async def run(holdfast, directory, free_port, report):
-    """All of it, on a hub that is started for it."""
+    """All of it, on a hub that is started for it; what it cost, as rows of a table."""
+    rows = []
     port, data = free_port(), f"{directory}/limits"
     with open(f"{directory}/limits.log", "wb") as log:
         hub = await asyncio.create_subprocess_exec(
@@ -193,10 +297,12 @@ async def run(holdfast, directory, free_port, report):
         async with asyncio.timeout(PATIENCE):
             await hub.stdout.readline()
         for attack in (rooms, signals, answers, disk):
-            await attack(port, report)
+            if row := await attack(port, report, hub.pid, data):
+                rows.append(row)
         private(data, report)
         hub.terminate()
         report(await asyncio.wait_for(hub.wait(), PATIENCE) == 0, "a hub with small limits ends as it should")
+        return rows
     finally:
         if hub.returncode is None:
             hub.kill()

@@ -2,23 +2,26 @@
 """Clients and a hub of the real kind, badly treated; then the history checker judges what they wrote down. See ../README.md.
 
 chaos.py --holdfast PROGRAM --peer PROGRAM --reports DIR [--seconds N] [--clients N] [--strangers N] [--kills N] [--seed N] [--disk DIR]
-    [--restore client] [--restore hub] [--restore unseen]
+    [--restore client] [--restore hub] [--restore unseen] [--found N] [--calendar LIBRARY]
 
 The hub is killed with -9 and frozen, so are the clients, and the links between them are cut. The strangers among the clients are client.py,
 which knows of the protocol only what its page says. Two checkers judge: that of the simulation, and checker.py. DIR of --disk is a small
 file system of its own, which is filled and made read-only on the way. With --restore a stranger's store, or the hub's directory, is put
-back from a copy of its files; unseen, as by a snapshot of a volume, with the hub's. Prints `ok` and `not ok` lines.
+back from a copy of its files; unseen, as by a snapshot of a volume, with the hub's: then at least N rooms must have been found rewound by a
+client's proof. LIBRARY is what calendar.c makes: with it the date of the hub's machine is wrong at times. Prints `ok` and `not ok` lines.
 """
 import argparse
 import contextlib
 import json
 import os
 import random
+import re
 import select
 import shutil
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -27,6 +30,9 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 90  # seconds that anything may take which bounds a failure only
 ROOMS = ("green", "blue")
+# By how many seconds a hub's date is wrong: by more than a publication's may be ahead of it, and by more than the time in which devices are
+# remembered.
+WRONG = (2 * 3600, 100 * 86400)
 # A link that is slow at times, cut in every way, and silent now and then.
 SCRIPT = "delay 1ms..20ms; every 1s..3s cut rst; every 4s..7s cut fin; every 9s..15s stall 2s"
 
@@ -40,14 +46,15 @@ def free_port():
 class Process:
     """A program that is started, killed, frozen, and started again."""
 
-    def __init__(self, name, command, log, talks=False):
+    def __init__(self, name, command, log, talks=False, surroundings=None):
         self.name, self.command, self.log, self.talks = name, command, log, talks
+        self.surroundings = os.environ | (surroundings or {})
         self.child = None
 
     def start(self):
         with open(self.log, "ab") as log:
             self.child = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE if self.talks else log, stderr=log)
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE if self.talks else log, stderr=log, env=self.surroundings)
 
     def say(self, line):
         self.child.stdin.write(f"{line}\n".encode())
@@ -103,7 +110,7 @@ class Stage:
         self.port, self.link_port = free_port(), free_port()
         self.hub = Process("hub", [
             options.holdfast, "serve", "hub", "--data", self.data, "--port", str(self.port), "--dev", "--keep-free", "1",
-        ], self.file("hub.log"))
+        ], self.file("hub.log"), surroundings=self.calendar())
         self.link = Process("link", [
             options.holdfast, "chaos", "--listen", str(self.link_port), "--to", f"127.0.0.1:{self.port}",
             "--script", SCRIPT, "--seed", str(options.seed),
@@ -150,11 +157,51 @@ class Stage:
             # A line that was torn by the kill ends here.
             history.write("\n" + json.dumps(line) + "\n")
 
+    def calendar(self):
+        """What gives the hub a calendar of its own, which is right at first."""
+        if not self.options.calendar:
+            return {}
+        self.set_clock(0)
+        return {"LD_PRELOAD": self.options.calendar, "CALENDAR": self.file("calendar")}
+
+    def set_clock(self, seconds):
+        """Says by how much the hub's calendar is wrong; one that runs has it at once."""
+        with open(self.file("calendar"), "r+b" if os.path.exists(self.file("calendar")) else "wb") as file:
+            file.write(struct.pack("=q", seconds))
+
+    def end_hub(self, may_have_ended=False):
+        self.count_found()
+        self.hub.kill(may_have_ended)
+
+    def count_found(self):
+        """Adds up the rooms that this hub has found to have gone back, as it tells once a second."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=2) as answer:
+                found = re.search(r"(?m)^holdfast_hub_rooms_rewound_total (\d+)", answer.read().decode())
+        except OSError:
+            return  # It does not listen yet.
+        if found:
+            self.count("rewind found", int(found[1]))
+
     def kill_hub(self):
-        self.hub.kill()
+        self.end_hub()
         time.sleep(self.chance.uniform(0, 0.4))
         self.hub.start()
         self.count("hub killed")
+
+    def change_date(self, direction, what):
+        """The date of the hub's machine is wrong from one moment to the next, and when the hub is started; then it may be right again."""
+        self.set_clock(direction * self.chance.choice(WRONG))
+        time.sleep(self.chance.uniform(0.5, 1.5))
+        self.kill_hub()
+        time.sleep(self.chance.uniform(0.5, 2))
+        if self.chance.random() < 0.5:
+            self.correct_date()
+        self.count(what)
+
+    def correct_date(self):
+        self.set_clock(0)
+        self.kill_hub()
 
     def kill_client(self, clients=None):
         client = self.chance.choice(clients or self.clients)
@@ -190,7 +237,7 @@ class Stage:
 
     def restore_hub(self, is_seen=True):
         """The hub's directory is put back from a raw copy of its files, made while nobody had it open."""
-        self.hub.kill()
+        self.end_hub()
         copy = self.file("hub.copy" if is_seen else "hub.snapshot")
         if os.path.exists(copy):
             self.write_log_down()
@@ -231,12 +278,12 @@ class Stage:
     def read_only_disk(self):
         """The hub is killed and comes back where nothing can be written; then it can again."""
         remount = ["mount", "-o", "remount,ro", self.options.disk]
-        self.hub.kill()
+        self.end_hub()
         if subprocess.run(remount, check=False).returncode == 0:
             self.hub.start()
             time.sleep(self.chance.uniform(0.5, 1.5))
             # A hub that cannot write its log may say so and end.
-            self.hub.kill(may_have_ended=True)
+            self.end_hub(may_have_ended=True)
             subprocess.run(["mount", "-o", "remount,rw", self.options.disk], check=True)
             self.count("disk read-only")
         self.hub.start()
@@ -250,7 +297,9 @@ class Stage:
             [lambda: self.kill_client(self.strangers)] if self.strangers else []) + (
             [self.restore_client] * 3 if "client" in self.options.restore else []) + (
             [self.restore_hub] * 2 if "hub" in self.options.restore else []) + (
-            [lambda: self.restore_hub(is_seen=False)] * 2 if "unseen" in self.options.restore else [])
+            [lambda: self.restore_hub(is_seen=False)] * 2 if "unseen" in self.options.restore else []) + ([
+                lambda: self.change_date(1, "date ahead"), lambda: self.change_date(-1, "date behind"),
+            ] if self.options.calendar else [])
 
     def run(self):
         """Lets everything go wrong for a while, heals it, and lets the clients finish; false if they cannot."""
@@ -262,14 +311,19 @@ class Stage:
         misfortunes = self.misfortunes()
         # Each of them at least once, then as chance has it.
         waiting = self.chance.sample(misfortunes, len(misfortunes))
-        while time.monotonic() < end or waiting:
+        while time.monotonic() < end or waiting or self.has_found_too_few() and time.monotonic() < end + PATIENCE:
             time.sleep(self.chance.uniform(0.1, 0.8))
             for process in self.all():
                 process.watch()
             (waiting.pop() if waiting else self.chance.choice(misfortunes))()
+        if self.options.calendar:
+            self.correct_date()
         if not self.wait_for_hub():
             return fail("the hub does not come back")
         return self.settle()
+
+    def has_found_too_few(self):
+        return self.counts.get("rewind found", 0) < self.options.found
 
     def settle(self):
         healed = time.monotonic()
@@ -292,6 +346,7 @@ class Stage:
         for client in self.clients:
             if not client.ends(end):
                 return fail(f"{client.name} has ended badly")
+        self.count_found()
         self.hub.signal(signal.SIGTERM)
         if not self.hub.ends(end):
             return fail("the hub does not end when it is asked to")
@@ -315,6 +370,10 @@ class Stage:
             least += ",stranger killed=1"
         if self.options.disk:
             least += ",disk full=1,disk read-only=1"
+        if self.options.calendar:
+            least += ",date ahead=1,date behind=1"
+        if self.options.found:
+            least += f",rewind found={self.options.found}"
         for what in self.options.restore:
             least += f",{what} restored=1"
         judges = {
@@ -377,6 +436,8 @@ def main():
     parser.add_argument("--clients", type=int, default=3)
     parser.add_argument("--strangers", type=int, default=1, help="clients in Python, written from the protocol's page alone")
     parser.add_argument("--restore", choices=("client", "hub", "unseen"), action="append", default=[], help="what is put back from a copy")
+    parser.add_argument("--found", type=int, default=0, help="how many rooms at least a client's proof must have shown to have gone back")
+    parser.add_argument("--calendar", help="the library that calendar.c makes")
     parser.add_argument("--kills", type=int, default=1, help="how often at least the hub, and clients, must have been killed")
     parser.add_argument("--pause", type=int, default=20, help="milliseconds between two messages of a client")
     parser.add_argument("--freeze", type=float, default=2, help="seconds that something is frozen at most")

@@ -1,26 +1,29 @@
 #!/bin/bash
-# A hub and its clients killed with -9 and frozen, links cut, disks full and read-only; then two checkers judge what all of them wrote down.
+# A hub and its clients killed with -9 and frozen, links cut, dates wrong, disks full and read-only, directories put back from copies; then
+# two checkers judge what all of them wrote down.
 # One of the clients, and one of the checkers, is in Python, and knows of the protocol only what docs/rooms-protocol.md says.
 #
 #   Interop/rooms/chaos.sh [share]     (no argument: all of it, minutes)
 #
 # HOLDFAST and HOLDFAST_BIN name the tool and our peer; without them the release builds are made first. SEED repeats a run's misfortunes.
-# RESTORE=hub puts the hub's directory back from raw copies of its files, too.
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"
 case ${1:-} in
-    share) PLAIN=20 DISK=12 COPIES=12 KILLS=2 ;;
-    '') PLAIN=240 DISK=60 COPIES=60 KILLS=24 ;;
+    share) PLAIN=20 DISK=12 COPIES=12 KILLS=2 MORE=() ;;
+    '') PLAIN=240 DISK=60 COPIES=90 KILLS=24 MORE=(--restore hub --found 1) ;;
     *) die "unknown part '$1' (there is: share)" ;;
 esac
 SEED=${SEED:-$RANDOM}
 HOLDFAST=$(swift_program HOLDFAST holdfast)
 HOLDFAST_BIN=$(swift_program HOLDFAST_BIN HoldfastPeer)
 need_python
+need_apt gcc libc6-dev
 reports=$ROOT/reports/chaos
 rm -rf "$reports"
 mkdir -p "$reports/plain" "$reports/disk" "$reports/copies"
+calendar=$reports/calendar.so
+cc -shared -fPIC -O1 -o "$calendar" "$ROOT/Interop/rooms/calendar.c"
 
 # run NAME ARGUMENTS…: one stage; its lines are kept and shown.
 run() {
@@ -34,8 +37,8 @@ run() {
 if "$PYTHON" "$ROOT/Interop/rooms/checker.py" --self-test; then echo 'ok checker.py sees what it is to see'; else
     echo 'not ok checker.py misses something'
 fi | tee "$reports/checker.txt"
-run plain --seconds "$PLAIN" --kills "$KILLS" --seed "$SEED"
-run copies --seconds "$COPIES" --seed "$((SEED + 2))" --restore client --restore unseen ${RESTORE:+--restore "$RESTORE"}
+run plain --seconds "$PLAIN" --kills "$KILLS" --seed "$SEED" --calendar "$calendar"
+run copies --seconds "$COPIES" --seed "$((SEED + 2))" --restore client --restore unseen "${MORE[@]}"
 if [ "$(id -u)" = 0 ]; then
     # A file system in memory, seen by these processes alone.
     export -f run

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A client of the rooms protocol, written from docs/rooms-protocol.md alone: it shares no code and no data with the other clients.
 
-client.py URL --name NAME --rooms ROOM,… --store FILE --history FILE [--pause MILLISECONDS]
+client.py URL --name NAME --rooms ROOM,… --store FILE --history FILE [--pause MILLISECONDS] [--longest SECONDS]
 
 It talks in rooms, keeps what comes and what it sends in SQLite, and writes down what its app hears, a line of JSON at a time, in the form
 of Tests/RoomHistory. It is killed at any moment, and goes on with what it has stored. Orders come on the standard input: `drain` (say no
@@ -24,6 +24,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 ACK_PATIENCE, JOIN_PATIENCE, SETTLING = 10, 15, 30  # seconds
+STEADY = 10  # seconds, below which a connection counts as one that failed
+FAILED_RESUMES = 5  # in a row, before each room is joined alone
 LIMITS = {"roomWindow": 32, "window": 256, "body": 65536, "page": 500}
 DECODER = json.JSONDecoder()
 
@@ -101,6 +103,7 @@ class Room:
             if message.state == "failed":
                 client.history.note("failed", name, id=message.id, isUncertain=False, text="refused")
         self.fates = {}  # what a renewal has found out, by cseq: free or uncertain
+        self.suspicion = 0  # how often the connection was lost while the room was joined alone
         self.detach()
 
     def detach(self):
@@ -140,7 +143,7 @@ class Room:
             raise ValueError(f"a state of {epoch} from {seq} for a cursor at {self.seq} of {self.epoch}")
         else:
             self.apply(epoch, entries, frame.get("proof"))
-        self.has_state = True
+        self.has_state, self.suspicion = True, 0
         if frame.get("more"):
             self.join()
         else:
@@ -323,7 +326,10 @@ class Room:
         elif retry in ("now", "after"):
             self.rewind(message.cseq)
             # However far ahead of the hub's clock it was issued (4005): either clock may be put right before that.
-            most = 10 if frame["code"] == 4005 else 600
+            most = 600
+            if frame["code"] == 4005:
+                most = 10
+                self.client.say(t="ping", n=1)  # what is the hub's time?
             self.hold = time.monotonic() + min(max(frame.get("after", 0) / 1000, 0.1), most)
 
     def see_high(self, high, name):
@@ -388,7 +394,8 @@ class Client:
         self.offset, self.barrier, self.settle_by, self.takes_publications = 0, None, None, False
         self.outgoing = asyncio.Queue()
         self.rooms = {name: Room(self, name) for name in options.rooms.split(",")}
-        self.is_over, self.stay_away = False, None
+        self.is_over, self.not_before = False, 0.0
+        self.failed_resumes, self.one_by_one, self.is_resuming = 0, False, False
 
     def say(self, **frame):
         self.outgoing.put_nowait(json.dumps(frame))
@@ -409,20 +416,47 @@ class Client:
             except (OSError, TimeoutError, ValueError, WebSocketException) as error:
                 print(f"lost: {error!r}", file=sys.stderr, flush=True)
             self.takes_publications = False
+            self.note_resume()
             for room in self.rooms.values():
                 room.detach()
-            failures = 0 if time.monotonic() - started > 5 else failures + 1
-            pause = random.uniform(0, min(0.05 * 2 ** min(failures, 10), 1))
-            await asyncio.sleep(max(pause, self.stay_away or 0))
-            self.stay_away = None
+            failures = 0 if time.monotonic() - started >= STEADY else failures
+            pause = random.uniform(0.1, max(min(0.5 * 2 ** min(failures, 10), self.options.longest), 0.1))
+            failures += 1
+            await asyncio.sleep(max(pause, self.not_before - time.monotonic()))
+
+    def note_resume(self):
+        """A connection is over: did it end before all of its rooms had an answer?"""
+        unanswered = [room for room in self.rooms.values() if room.join_sent and not room.has_state]
+        if self.is_resuming and not self.one_by_one:
+            self.failed_resumes = self.failed_resumes + 1 if unanswered else 0
+        elif self.is_resuming:
+            for room in unanswered:
+                room.suspicion += 1
+        self.is_resuming = False
+
+    def join_next(self):
+        """After too many resumes that failed each room is joined alone; those that have cost a connection wait."""
+        rooms = list(self.rooms.values())
+        if not self.one_by_one or not self.takes_publications or any(room.join_sent for room in rooms):
+            return
+        waiting = [room for room in rooms if not room.has_state and room.join_at is None]
+        if waiting:
+            waiting[0].join()
+        elif all(room.has_state for room in rooms):
+            self.failed_resumes = 0
+
+    def stay_away(self, seconds):
+        self.not_before = max(self.not_before, time.monotonic() + seconds)
 
     async def session(self):
         self.outgoing = asyncio.Queue()
-        joins = [room.join_fields() for room in self.rooms.values()]
+        self.one_by_one = self.failed_resumes >= FAILED_RESUMES
+        joins = [] if self.one_by_one else [room.join_fields() for room in self.rooms.values()]
         async with connect(self.options.url, subprotocols=["holdfast.rooms.v1.json"], proxy=None, max_size=1 << 20, open_timeout=10,
                            ping_interval=10, ping_timeout=10, close_timeout=1) as socket:
             hello = {"t": "hello", "v": [1], "device": self.store.device, "token": f"dev:{self.options.name}", "agent": "client.py"}
             await socket.send(json.dumps(hello | {"joins": joins}))
+            self.is_resuming = True
             tasks = [asyncio.ensure_future(task) for task in (self.listen(socket), self.write(socket), self.tick())]
             try:
                 done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -446,6 +480,7 @@ class Client:
                     room.settle(1, "uncertain")
             for room in self.rooms.values():
                 room.tick(now)
+            self.join_next()
             if self.has_renewed():
                 return
 
@@ -464,7 +499,7 @@ class Client:
         if code is not None and 4100 <= code < 4200:
             raise SystemExit(f"the hub refuses us: {code}")
         if code == 4000:  # another connection of this device; of ours, for there is no other process, so this app comes back
-            self.stay_away = 2
+            self.stay_away(2)
 
     def take(self, frame, text):
         """One frame of the hub; whether the connection is to end."""
@@ -475,10 +510,15 @@ class Client:
             self.offset, self.takes_publications = frame["now"] - int(time.time() * 1000), True
             LIMITS.update(frame["limits"])
             self.settle_by = time.monotonic() + SETTLING if self.barrier else None
+            for each in self.rooms.values() if self.one_by_one else ():
+                each.join_at = time.monotonic() + min(10 * each.suspicion, 60) if each.suspicion else None
+        elif kind == "pong":
+            self.offset = frame["now"] - int(time.time() * 1000)
         elif kind == "goaway":
-            self.takes_publications, self.stay_away = False, frame.get("after", 0) / 1000
+            self.takes_publications = False
+            self.stay_away(frame.get("after", 0) / 1000)
         elif room is None:
-            pass  # a pong, a renewed token, or something of later versions
+            pass  # a renewed token, or something of later versions
         elif kind in ("state", "msg", "page"):
             {"state": room.state, "msg": room.messages, "page": room.page}[kind](frame, entries_of(text))
         elif kind == "ack":
@@ -502,6 +542,10 @@ class Client:
             room.refused(frame)
         elif room and "ref" in frame:
             room.asked_history = False
+        elif room and frame["code"] in (1001, 4002):
+            pass  # of presence, typing or a signal: no join is answered so
+        elif room and frame["code"] == 3001 and not room.join_sent:
+            room.join()  # rights are gone, perhaps all: the answer tells
         elif room:
             room.join_sent = None
             if retry == "never" and frame["code"] == 4003:  # no limit is a verdict: others leave
@@ -509,6 +553,8 @@ class Client:
             elif retry == "never":
                 raise SystemExit(f"{room.name} is refused: {frame}")
             room.join_at = time.monotonic() + max(pause, 0.1)
+        elif retry == "after" and not self.takes_publications:  # refused before the welcome: the hub closes it
+            self.stay_away(pause)
         elif retry == "after":
             for each in self.rooms.values():
                 each.hold = time.monotonic() + pause
@@ -609,6 +655,8 @@ async def main():
     for option in ("name", "rooms", "store", "history"):
         parser.add_argument(f"--{option}", required=True)
     parser.add_argument("--pause", type=float, default=20)
+    # A test of seconds cannot wait for the 30 s of the page.
+    parser.add_argument("--longest", type=float, default=1, help="seconds between two connections, at the most; the page has 30")
     options = parser.parse_args()
     client = Client(options)
     app = App(client, options.pause)

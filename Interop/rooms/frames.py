@@ -19,7 +19,7 @@ ROUNDS = 40
 RIGHTS = "rwpa"
 RETRIES = ["never", "now", "after", "reconnect"]
 HALVES = ("id", "device", "highId", "proof")
-NUMBERS = [1, 2, 127, 128, 2**31, 2**32 + 1, 2**53]
+NUMBERS = [1, 2, 127, 128, 2**31, 2**32 + 1, 2**53 - 1]
 
 
 class Frames:
@@ -29,7 +29,7 @@ class Frames:
         self.source = random.Random(seed)
 
     def number(self) -> int:
-        return self.source.choice(NUMBERS + [self.source.randint(1, 2**53)])
+        return self.source.choice(NUMBERS + [self.source.randint(1, 2**53 - 1)])
 
     def flag(self) -> bool:
         return self.source.random() < 0.5

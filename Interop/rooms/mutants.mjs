@@ -40,8 +40,10 @@ const mutants = {
         "a hole is not filled": "⟦room.rewind(); this.#pump(room);→⟧ }",
         "a rewound log is not seen by its hole": "⟦if (expected < oldest) return this.#desk.renewal.begin();→⟧",
         "silence is not answered by sending again": "if (⟦room.mustResend(now, times.resend)→false⟧) {",
+        "what no hub can read is queued": '⟦if (wrong !== undefined) throw new OutboxError("malformed", wrong);→⟧',
+        "what no frame of the hub holds is sent": '⟦row.state === "queued" && lengthOf(frame) > (limits.frame ?? 1_048_576)→false⟧',
         "what is given up is read again beside what is queued":
-            "this.#burn(room, cseq, failures.expired)⟦→)⟧.catch((error) => this.#desk.storeFailed(error))⟦)→⟧;",
+            "this.#burn(room, cseq, failure)⟦→)⟧.catch((error) => this.#desk.storeFailed(error))⟦)→⟧;",
     },
     "protocol.mjs": {
         "a burnt number keeps its message": '⟦if (row.state === "burning") return { t: "pub", room, cseq, id, void: true };→⟧',
@@ -71,8 +73,13 @@ const mutants = {
     },
     "joining.mjs": {
         "a bad room keeps all others out": "this.#oneByOne = ⟦this.#failed >= most.resumes→false⟧;",
+        "a word that one may not say costs the room": "if (⟦refusal.code === codes.rights && !room.isJoining→false⟧) {",
+        "a room that costs the connection is forgotten with the next state": "⟦if (!this.#oneByOne || isLast) →⟧this.#failed = 0;",
         "a device of somebody else is kept": "⟦ return renewal.begin();→⟧",
         "a hub that takes no device is asked for ever": "⟦ && this.#foreignDevices < most.foreignDevices→⟧;",
+    },
+    "people.mjs": {
+        "who may not be seen says how": 'room.wantsPresence⟦ && room.may("p")→⟧) this.#desk.link.say({ t: "pres"',
     },
     "renewal.mjs": {
         "what was never taken counts as uncertain": "⟦ && !isForeign(room)→⟧) ||",
@@ -80,6 +87,7 @@ const mutants = {
     "link.mjs": {
         "a token that has ended is tried for ever": '⟦if (isExpired && token === this.#token) return this.#stop("refused");→⟧',
         "no other token is asked for": "⟦if (now >= this.#renewAt) this.renewToken();→⟧",
+        "a hub that welcomes and drops is asked as often as ever": "⟦if (now - this.#upSince >= times.steady) →⟧this.#failures = 0;",
         "a replaced client comes back": '⟦if (code === closings.replaced) return this.#stop("replaced");→⟧',
         "a silent hub is waited for": "⟦(this.isUp && isSilent)→false⟧",
         "a hub that stops is asked too early": "⟦Math.max(→⟧backoff(this.#failures++, this.#desk.random)⟦, this.#notBefore - now)→⟧",

@@ -102,7 +102,7 @@ export class Link {
     }
 }
 
-/** A hub as docs/rooms-protocol.md has it, without rights and presence. */
+/** A hub as docs/rooms-protocol.md has it, without presence; all have the same rights. */
 export class ModelHub {
     links = new Set();
     rooms = new Map();
@@ -112,6 +112,8 @@ export class ModelHub {
     #epochs = 0;
     /** Whether its key is another one than that of the proofs. */
     forgetsProofs = false;
+    /** What everybody may do, as it says in states. */
+    rights = "rwp";
     /** How far its clock is behind, in milliseconds. */
     behind = 0;
 
@@ -168,6 +170,7 @@ export class ModelHub {
             case "join": return this.#join(link, frame);
             case "leave": return room.members.delete(link);
             case "pub": return this.#publish(link, room, frame);
+            case "pres": case "typ": case "read": case "sig": return this.#hear(link, frame);
             case "hist": return this.#history(link, room, frame);
             case "auth": return link.say({ t: "renewed", expires: this.#expires });
             case "ping": return link.say({ t: "pong", n: frame.n, now: this.clock.milliseconds - this.behind });
@@ -186,10 +189,11 @@ export class ModelHub {
 
     /** What stands at a place, in words that only this hub reads. */
     #proof({ epoch, entries }, seq) {
-        return seq > 0 && seq <= entries.length ? `${epoch}.${seq}.${entries[seq - 1].entry.id}` : undefined;
+        return seq > 0 && seq <= entries.length ? `${epoch}.${seq}.${entries[seq - 1].entry.id}.${entries[seq - 1].entry.at}` : undefined;
     }
 
     #join(link, { room: name, epoch, seq = 0, limit, proof }) {
+        if (this.rights === "") return link.say({ t: "error", code: 3001, retry: "never", room: name, text: "no rights in this room" });
         if (name === this.badRoom) return link.cut();
         if (this.foreign.has(`${name} ${link.device}`)) return link.say({ t: "error", code: 2003, retry: "never", room: name });
         if (this.crowded === name) return link.say({ t: "error", code: 4003, retry: "never", room: name, text: "too many rooms" });
@@ -197,7 +201,7 @@ export class ModelHub {
         const room = this.room(name);
         const head = room.entries.length;
         const isProved = epoch === room.epoch && proof?.startsWith(`${epoch}.${seq}.`);
-        if (isProved && !this.forgetsProofs && (seq > head || (seq >= room.base && proof !== this.#proof(room, seq)))) {
+        if (isProved && !this.forgetsProofs && (seq > head || (seq >= room.base - 1 && proof !== this.#proof(room, seq)))) {
             room.epoch = this.#epoch();
             this.counts.proved++;
             for (const member of room.members.keys()) member.say({ t: "lag", room: name, head });
@@ -212,7 +216,7 @@ export class ModelHub {
         const { cseq: high = 0, id: highId } = room.marks.get(link.device) ?? {};
         link.say({
             t: "state", room: name, epoch: room.epoch, from: start + 1, to: start + items.length, head, base: room.base, items, high,
-            highId, rights: "rwp", proof: this.#proof(room, start + items.length), ...(!isResumed && { snapshot: true }), ...(more && { more }),
+            highId, rights: this.rights, proof: this.#proof(room, start + items.length), ...(!isResumed && { snapshot: true }), ...(more && { more }),
         });
         if (more) room.members.delete(link);
         else room.members.set(link, { asked: 0 });
@@ -250,6 +254,12 @@ export class ModelHub {
             return link.say({ t: "error", code: 4001, retry: "after", after: 500, room: frame.room, cseq });
         }
         room.pending.push({ device: link.device, user: link.user, cseq, id, frame, links: new Set([link]) });
+    }
+
+    /** Without the right to say so. */
+    #hear(link, { t, room }) {
+        const right = { pres: "p", read: "r" }[t] ?? "w";
+        if (!this.rights.includes(right)) link.say({ t: "error", code: 3001, retry: "never", room, text: "no right to do that" });
     }
 
     #ack(link, name, room, ack) {

@@ -207,6 +207,15 @@ fails 'the key of another certificate' 64 'does the key belong to the client cer
 agrees() {
     timeout 20 openssl s_client -connect "127.0.0.1:$1" "-$2" -cipher DEFAULT@SECLEVEL=0 < /dev/null > "$work/output" 2>&1
 }
+# An OpenSSL without TLS 1.0 and 1.1 would call every server good.
+for version in tls1 tls1_1; do
+    port=$(free_ports 1)
+    start lenient bash -c "echo listening $port; exec openssl s_server -quiet -www -accept 127.0.0.1:$port -$version -cipher DEFAULT@SECLEVEL=0 \
+        -cert '$files/ecdsa.pem' -cert_chain '$files/between.pem' -key '$files/ecdsa.key'"
+    result=0
+    agrees "$port" $version || result=1
+    report $result "OpenSSL speaks $version with one who allows it"
+done
 for kind in echo quotes wamp hub; do
     for minimum in 1.2 1.3; do
         own=(--quiet --tls-cert "$files/ecdsa-chain.pem" --tls-key "$files/ecdsa.key")

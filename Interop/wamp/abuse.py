@@ -106,6 +106,9 @@ async def callees():
         for task in (reading, answering):
             task.cancel()
         router.tell_memory("calls that come too fast", before)
+        for name, arguments in (("_all", []), ("_by_authrole", ["anonymous"]), ("", [callee.session])):
+            answer = await caller_or_new(router, CALL, {}, "wamp.session.kill" + name, arguments)
+            report(answer[0] == ERROR and answer[4] == "wamp.error.not_authorized", f"nobody ends it by wamp.session.kill{name}", answer)
 
         # One that reads nothing: whoever calls it is told.
         deaf, caller = await router.join(), await router.join()
@@ -279,6 +282,96 @@ async def holders():
                "eight sessions of a user from eight addresses fill no realm", refusals[-1:])
 
 
+async def readers():
+    """A hundred clients of an address that ask for more than they read: what waits for all of them has a bound."""
+    async with Router() as router:
+        publisher, size, count = await router.join(source="127.0.0.2"), 200_000, 20
+        await publisher.ask(PUBLISH, {"retain": True, "acknowledge": True}, "com.app.big", ["x" * size])
+        before = router.memory()
+        deaf = [await router.join() for _ in range(100)]
+        for peer in deaf:
+            # Nothing more of it is read but what the kernel takes.
+            peer.writer.transport.pause_reading()
+            for _ in range(count):
+                peer.say(SUBSCRIBE, peer.next(), {"get_retained": True}, "com.app.big")
+            await peer.drain()
+        reader = await router.join(source="127.0.0.3")
+        answer = await reader.ask(SUBSCRIBE, {"get_retained": True}, "com.app.big")
+        report(answer[0] == SUBSCRIBED and (await reader.hear())[0] == EVENT, "another address has what it asks for", answer)
+        peak, _ = router.tell_memory("clients that read nothing", before)
+        # What their address may make wait, and for each 64 KiB, a message that is being sent, and a connection.
+        bound = (64 << 20) + len(deaf) * (size + (192 << 10))
+        report(peak < bound, "what waits for a hundred clients that read nothing has a bound", (peak, bound, len(deaf) * count * size))
+        for peer in deaf:
+            peer.close()
+
+
+async def patterns():
+    """One publication that a thousand patterns of its publisher match is not written a thousand times; lists are not made of very many."""
+    async with Router() as router:
+        greedy, honest = await router.join(), await router.join()
+        topic = "a" * 1000
+        for length in range(1, 1000):
+            greedy.say(SUBSCRIBE, greedy.next(), {"match": "prefix"}, topic[:length])
+        await greedy.drain()
+        greedy.writer.transport.pause_reading()
+        greedy.say(PUBLISH, greedy.next(), {"exclude_me": False}, topic, [MEGABYTE])
+        await greedy.drain()
+        started = time.monotonic()
+        for _ in range(20):
+            await honest.ask(CALL, {}, "wamp.session.count")
+        waited = time.monotonic() - started
+        print(f"wait beside a publication that a thousand patterns match: {waited:.2f} s", flush=True)
+        report(waited < 2, "a publication that a thousand patterns match holds nobody up", waited)
+        peers = [await router.join() for _ in range(3)]
+        for peer in peers:
+            for number in range(4000):
+                peer.say(SUBSCRIBE, peer.next(), {}, f"com.app.s{peer.session}.n{number}")
+            await peer.drain()
+            answers = [await peer.hear() for _ in range(4000)]
+            assert answers[-1][0] == SUBSCRIBED, answers[-1]
+        answer = await honest.ask(CALL, {}, "wamp.subscription.list")
+        report(answer[0] == ERROR and answer[4] == UNAVAILABLE, "a list of very many subscriptions is not made", answer[:5])
+
+
+async def errors():
+    """A callee that answers with endless error names cuts off none of its callers."""
+    async with Router() as router:
+        callee, caller = await router.join(), await router.join()
+        await callee.ask(REGISTER, {}, "com.app.fail")
+        caller.writer.transport.pause_reading()
+        for _ in range(12):
+            caller.say(CALL, caller.next(), {}, "com.app.fail")
+        await caller.drain()
+        for _ in range(12):
+            invocation = await callee.hear()
+            callee.say(ERROR, INVOCATION, invocation[1], {}, "com.app." + MEGABYTE[:900_000])
+            await callee.drain()
+        caller.writer.transport.resume_reading()
+        answers = [await caller.hear() for _ in range(12)]
+        report(all(answer[0] == ERROR and len(answer[4]) < 1100 for answer in answers),
+               "who is answered with endless error names stays, and gets short ones", [answer[4][:40] for answer in answers])
+
+
+async def realms():
+    """One address makes only so many realms, and what others retain in theirs stays."""
+    async with Router() as router:
+        honest = await router.join(realm="honest", source="127.0.0.2")
+        await honest.ask(PUBLISH, {"retain": True, "acknowledge": True}, "com.honest.state", ["kept"])
+        honest.close()
+        peers, reasons = [], []
+        for number in range(100):
+            peer = Peer(router.port)
+            peers.append(peer)
+            await peer.open()
+            answer = await peer.hello(realm=f"realm.n{number}")
+            reasons += [answer[2]] if answer[0] == ABORT else []
+        report(len(reasons) == 36 and set(reasons) == {UNAVAILABLE}, "an address makes so many realms and no more", reasons)
+        other = await router.join(realm="honest", source="127.0.0.2")
+        await other.ask(SUBSCRIBE, {"get_retained": True}, "com.honest.state")
+        report((await other.hear())[0] == EVENT, "a realm of another address keeps what it has")
+
+
 async def salts(users):
     """What names are shown, on the list and not: the same after a restart."""
     shown = []
@@ -426,7 +519,8 @@ def children(pid):
 
 
 PARTS = {
-    "callees": callees, "topics": topics, "stalls": stalls, "parts": parts, "kept": kept, "holders": holders, "logins": logins,
+    "callees": callees, "topics": topics, "stalls": stalls, "parts": parts, "kept": kept, "holders": holders, "readers": readers, "patterns": patterns, "errors": errors, "realms": realms,
+    "logins": logins,
     "proxies": proxies, "addresses": addresses, "commands": commands,
 }
 

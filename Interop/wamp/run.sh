@@ -126,7 +126,7 @@ sloppy() {
 # Our router: autobahn-python at both ends, then at one.
 ours() {
     local each
-    our_router lists --realm realm1 --anonymous --user 'joe:secret!!!' --cra peter:secret123 --history 20
+    our_router lists --realm realm1 --allow-kill --anonymous --user 'joe:secret!!!' --cra peter:secret123 --history 20
     tally "$WAMP_PYTHON" "$HERE/suite.py" "$router" realm1 json,msgpack,cbor --auth --history
     for each in json:cbor messagePack:json cbor:msgpack; do
         with_partner "$router" realm1 "${each#*:}" "$PEER" wamp suite "$router" realm1 "${each%:*}"

@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastQuotes
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import QuotesCore
 
 /// A market that tests make trade, on a real server: one feed for each connection, asked only when the connection takes more.
@@ -18,14 +18,14 @@ final class QuoteMarket: Sendable {
         var lastClient = 0
         var conflated: UInt64 = 0
     }
-    private let state: NIOLockedValueBox<State>
+    private let state: LockedValue<State>
     private let fate: @Sendable (_ sequence: Int64) -> Fate
     private let start = ContinuousClock.now
 
     init(symbols: Int, fate: @escaping @Sendable (_ sequence: Int64) -> Fate = { _ in .sent }) {
         let table = QuoteTable(
             market: 1, symbols: (0..<symbols).map { ("S\($0)", QuoteFigures(bid: 900, ask: 1100, last: 1000, volume: 0, time: 1)) })
-        (state, self.fate) = (NIOLockedValueBox(State(table: table)), fate)
+        (state, self.fate) = (LockedValue(State(table: table)), fate)
     }
 
     /// A server of this market, whose connections hold few bytes back.

@@ -6,7 +6,7 @@ import Testing
 
 /// A feed in a world where nothing happens by itself: the test is the server, and time is the test's.
 struct QuoteStage: Sendable {
-    static let policy = ReconnectPolicy(backoff: Backoff(base: .milliseconds(500), jitter: .proportional(0)))
+    static let policy = ReconnectPolicy(backoff: Backoff(base: .seconds(1), jitter: .proportional(0)))
 
     let clock = ManualClock()
     let server = MemoryServer()

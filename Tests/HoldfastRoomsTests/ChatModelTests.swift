@@ -209,12 +209,24 @@ import Testing
         #expect(model.draft == "hi" && model.problem != nil)
     }
 
+    @Test func `the own user is marked among those who are there, however many devices of it are`() async throws {
+        let (_, peer, room) = try await RoomsStage.live()
+        let model = ChatModel(room)
+        let present = [("c1", RoomsPeer.ann), ("c2", RoomsPeer.bob), ("c3", RoomsPeer.ann)]
+        try await peer.members(present.map { PresentMember(connection: $0.0, user: $0.1, presence: Presence()) })
+        await until(model) {
+            $0.people == [ChatPerson(user: RoomsPeer.ann, isOwn: true), ChatPerson(user: RoomsPeer.bob, isOwn: false)]
+        }
+        #expect(model.people.map(\.id) == [RoomsPeer.ann, RoomsPeer.bob])
+    }
+
     @Test func `who is there and who types is shown, and a released model lets go of its room`() async throws {
         let (_, peer, room) = try await RoomsStage.live()
         var model: ChatModel? = ChatModel(room)
         try await peer.members([PresentMember(connection: "c2", user: RoomsPeer.bob, presence: Presence())])
         try await peer.send(.typing(RoomsPeer.room, RoomsPeer.bob, true))
-        if let model { await until(model) { $0.people == [RoomsPeer.bob] && $0.typing == [RoomsPeer.bob] } }
+        let bob = ChatPerson(user: RoomsPeer.bob, isOwn: false)
+        if let model { await until(model) { $0.people == [bob] && $0.typing == [RoomsPeer.bob] } }
         weak let trace = model
         model = nil
         #expect(trace == nil)

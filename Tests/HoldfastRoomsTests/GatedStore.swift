@@ -1,5 +1,5 @@
 import HoldfastRooms
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import RoomCore
 
 /// A store that writes when the test says so, or finds its disk full.
@@ -10,7 +10,7 @@ final class GatedStore: RoomStore {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
     private let memory = MemoryRoomStore()
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     var isFull: Bool {
         get { state.withLockedValue(\.isFull) }

@@ -2,7 +2,9 @@ import Foundation
 import Holdfast
 import HoldfastHub
 import HoldfastRooms
+import HoldfastServer
 import HoldfastTesting
+import WebSocketRuntime
 import RoomCore
 import Testing
 
@@ -42,6 +44,34 @@ import Testing
         return texts
     }
 
+    @Test func `who closes is gone for the others at once, and who is cut off only after a while`() async throws {
+        try await withDirectory { directory in
+            try await hub(directory).withRunning { running in
+                let link = try await FaultyLink.start(to: running.server.port)
+                let (ann, bob, eve) = (
+                    client("ann", port: running.server.port), client("bob", port: running.server.port), client("eve", port: link.port)
+                )
+                _ = try await ann.join("abc")
+                let room = try await bob.join("abc")
+                _ = try await eve.join("abc")
+                func names(_ status: RoomStatus) -> [String] { status.members.map(\.user.text) }
+                for await status in room.statuses where names(status) == ["ann", "bob", "eve"] { break }
+                link.refuse()
+                link.cut()
+                let closed = ContinuousClock.now
+                await ann.close()
+                for await status in room.statuses where names(status) == ["bob", "eve"] { break }
+                // Changes of presence are gathered for a second; one whose connection is lost is shown for ten.
+                #expect(closed.duration(to: .now) < .seconds(8))
+                #expect(names(room.status) == ["bob", "eve"], "a lost link keeps its time")
+                for await status in room.statuses where names(status) == ["bob"] { break }
+                await bob.close()
+                await eve.close()
+                try await link.stop()
+            }
+        }
+    }
+
     @Test func `two talk over a link that is cut again and again: all arrives, once, in one order`() async throws {
         try await withDirectory { directory in
             try await hub(directory).withRunning { running in
@@ -72,6 +102,32 @@ import Testing
                 }
                 for client in rooms { await client.close() }
                 try await link.stop()
+            }
+        }
+    }
+
+    @Test func `a redirect to another origin is an error, and the token does not get there`() async throws {
+        let visits = LockedValue(0)
+        func server(_ location: String?) -> WebSocketServer {
+            var configuration = WebSocketServerConfiguration()
+            configuration.port = 0
+            return WebSocketServer(configuration: configuration) { _ in
+                if let location { return .refuse(HTTPResponse(status: 307, headers: ["Location": location])) }
+                visits.withLockedValue { $0 += 1 }
+                return .accept
+            } handler: { _, _ in
+            }
+        }
+        try await server(nil).withRunning { other in
+            try await server(other.url("/rooms")).withRunning { hub in
+                let rooms = Rooms(hub.url("/rooms"), store: MemoryRoomStore(), token: { "s3cr3t" }) { options in
+                    options.connection = WebSocketConfiguration()
+                    options.connection.redirects = RedirectPolicy(reach: .anyHost)
+                }
+                var ending: RoomsError?
+                for await state in rooms.states { if case .closed(let error) = state { ending = error } }
+                #expect(ending?.description.contains("\(other.url("/rooms")) is another origin") == true)
+                #expect(visits.withLockedValue(\.self) == 0)
             }
         }
     }

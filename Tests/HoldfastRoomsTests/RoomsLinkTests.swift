@@ -33,6 +33,21 @@ import WebSocketCore
         #expect(again.token == "token 3" && again.device == hello.device)
     }
 
+    @Test func `a calendar that is ahead of the hub's clock makes no token old`() async throws {
+        let source = TokenSource()
+        let stage = RoomsStage(ahead: 3_600_000) { await source.next() }
+        let (peer, _) = try await stage.accept(expires: RoomsStage.now + 100_000)
+        try await stage.rooms.whenOnline()
+        while await stage.clock.nextSleep() != .seconds(70) {}
+        #expect(await source.count == 1)
+        stage.clock.advance(by: .seconds(70))
+        #expect(try await peer.next { if case .auth = $0 { true } else { false } } == .auth(token: "token 2"))
+        // It ends with the one before.
+        try await peer.send(.renewed(expires: RoomsStage.now + 70_000))
+        while await stage.clock.nextSleep() != .seconds(2) {}
+        #expect(await source.count == 2)
+    }
+
     @Test func `without a token another attempt is made, unless asking again cannot help`() async throws {
         let source = TokenSource()
         let stage = RoomsStage {
@@ -148,6 +163,93 @@ import WebSocketCore
         let (stage, peer, _) = try await RoomsStage.live()
         _ = await peer.transport.close(CloseFrame(CloseCode(rawValue: code), reason: "later"))
         #expect(await stage.nextAttempt() != nil)
+    }
+
+    @Test func `closing leaves each room before the connection ends, and what waits stays in the outbox`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live()
+        try await room.send(ChatText("hi"))
+        _ = try await peer.publication()
+        let closing = Task { await stage.rooms.close() }
+        #expect(try await peer.next() == .leave(RoomsPeer.room))
+        #expect(try await peer.next() == nil, "and nothing after that")
+        await closing.value
+        #expect(room.outbox.count == 1)
+        guard case .closed(nil) = stage.rooms.state else { throw RoomsPeer.Mismatch() }
+    }
+
+    // MARK: Causes
+
+    /// How a wait for the hub ends whose time is over.
+    private func timeOut(_ stage: RoomsStage, _ wait: @escaping @Sendable () async throws -> Void) async -> RoomsError? {
+        let waiting = Task { () async -> RoomsError? in
+            do { try await wait() } catch { return error as? RoomsError }
+            return nil
+        }
+        while await stage.clock.nextSleep() != .seconds(3) {}
+        stage.clock.advance(by: .seconds(3))
+        return await waiting.value
+    }
+
+    @Test func `a wait that is in vain says that the server is no hub`() async throws {
+        let stage = RoomsStage()
+        let room = try await stage.rooms.join("abc")
+        let receipt = try await room.send(ChatText("hi"))
+        let server = try #require(await stage.server.nextAttempt()).accept()
+        guard case .message? = try await server.receive() else { throw RoomsPeer.Mismatch() }
+        let error = await timeOut(stage) { try await receipt.stored(within: .seconds(3)) }
+        guard case .timedOut("storing the message", cause: .notAHub?)? = error else { throw RoomsPeer.Mismatch() }
+        #expect(error?.description.contains("the server is no hub of rooms: it agreed on no subprotocol of rooms") == true)
+        #expect(error?.isRetryable == true)
+    }
+
+    @Test func `a server that answers with something else is no hub either`() async throws {
+        let stage = RoomsStage()
+        let server = try #require(await stage.server.nextAttempt()).accept()
+        try await server.send(.text("welcome to the echo service"))
+        while (try? await server.receive()) != nil {}
+        let error = await timeOut(stage) { try await stage.rooms.whenOnline(within: .seconds(3)) }
+        guard case .timedOut(_, cause: .notAHub(let words)?)? = error else { throw RoomsPeer.Mismatch() }
+        #expect(words == "what it sent is no frame of the protocol")
+    }
+
+    @Test func `a wait that is in vain says why there is no connection, until the hub has welcomed`() async throws {
+        let stage = RoomsStage()
+        let down = TransportError(.unreachable, "connection refused")
+        try #require(await stage.server.nextAttempt()).refuse(down)
+        var error: RoomsError?
+        repeat {  // The rooms hear of it a moment after the socket.
+            error = await timeOut(stage) { try await stage.rooms.whenOnline(within: .seconds(3)) }
+        } while error.map { if case .timedOut(_, cause: nil) = $0 { true } else { false } } == true && !Task.isCancelled
+        guard case .timedOut(_, cause: .connection(let cause)?)? = error else { throw RoomsPeer.Mismatch() }
+        #expect(cause.code == .unreachable)
+        #expect(error?.description.contains("there is no connection (connection refused)") == true)
+
+        let room = try await stage.rooms.join("abc")
+        let peer = try await stage.resume()
+        try await peer.state()
+        await stage.until { room.status.isLive }
+        let receipt = try await room.send(ChatText("hi"))
+        let late = await timeOut(stage) { try await receipt.stored(within: .seconds(3)) }
+        guard case .timedOut(_, cause: nil)? = late else { throw RoomsPeer.Mismatch() }
+    }
+
+    @Test func `a wait that is in vain says what the hub and the provider of tokens have said`() async throws {
+        let stage = RoomsStage()
+        let peer = try await stage.answer()
+        _ = try await peer.next()
+        try await peer.send(.refusal(Refusal(.expired, retry: .reconnect, "the token is old")))
+        while (try? await peer.next()) != nil {}
+        let error = await timeOut(stage) { try await stage.rooms.whenOnline(within: .seconds(3)) }
+        guard case .timedOut(_, cause: .refused(let refusal)?)? = error else { throw RoomsPeer.Mismatch() }
+        #expect(refusal.code == .expired && error?.description.contains("the token is old") == true)
+
+        struct Offline: Error {}
+        let other = RoomsStage { throw Offline() }
+        let transport = try #require(await other.server.nextAttempt()).accept(.rooms(.json))
+        while (try? await transport.receive()) != nil {}
+        let late = await timeOut(other) { try await other.rooms.whenOnline(within: .seconds(3)) }
+        guard case .timedOut(_, cause: .timedOut(let token, cause: nil)?)? = late else { throw RoomsPeer.Mismatch() }
+        #expect(token == "the token (Offline)")
     }
 
     private func firstEnding(of rooms: Rooms) async -> RoomsError? {

@@ -8,7 +8,7 @@ import WebSocketCore
 
 /// Rooms in a world where nothing happens by itself: the test is the hub, and time is the test's.
 struct RoomsStage: Sendable {
-    static let policy = ReconnectPolicy(backoff: Backoff(base: .milliseconds(500), jitter: .proportional(0)))
+    static let policy = ReconnectPolicy(backoff: Backoff(base: .seconds(1), jitter: .proportional(0)))
     static let epoch: UInt64 = 0xE9
     static let now: Int64 = 1_800_000_000_000
 
@@ -16,7 +16,8 @@ struct RoomsStage: Sendable {
     let server = MemoryServer()
     let rooms: Rooms
 
-    init(store: some RoomStore = MemoryRoomStore(), options: RoomsOptions = RoomsOptions(), token: TokenProvider? = nil) {
+    /// - Parameter ahead: By how many milliseconds the client's calendar is before the hub's.
+    init(store: some RoomStore = MemoryRoomStore(), options: RoomsOptions = RoomsOptions(), ahead: Int64 = 0, token: TokenProvider? = nil) {
         var socketOptions = WebSocketOptions()
         socketOptions.reconnect = Self.policy
         RoomsOptions.prepare(&socketOptions)
@@ -24,7 +25,7 @@ struct RoomsStage: Sendable {
         let socket = WebSocket(socketOptions, seed: 1, clock: clock, connect: server.connect)
         rooms = Rooms(
             socket: socket, store: store, options: options, clock: clock,
-            calendar: { Self.now + Int64(clock.now.offset / .milliseconds(1)) }, seed: 7, token: token)
+            calendar: { Self.now + ahead + Int64(clock.now.offset / .milliseconds(1)) }, seed: 7, token: token)
     }
 
     /// Answers the next attempt; the hub has not been told anything yet.

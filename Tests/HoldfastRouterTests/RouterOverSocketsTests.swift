@@ -57,6 +57,18 @@ import WebSocketCore
         }
     }
 
+    @Test func `a message may be long once its sender has joined, and not before`() async throws {
+        try await WAMPRouter(.quiet).withRunning { server in
+            let long = Value.text(String(repeating: "x", count: 70_000))
+            let stranger = try await RouterGuest(server.url())
+            try? await stranger.say(.hello(realm: "realm1", details: ["roles": ["caller": [:]], "long": long]))
+            #expect(try await stranger.closeCode() == 1009)
+            let guest = try await RouterGuest(server.url())
+            try await guest.join()
+            try await guest.publishAcknowledged(1, "com.app.long", [long])
+        }
+    }
+
     @Test func `a violation closes the socket with 1002`() async throws {
         try await WAMPRouter(.quiet).withRunning { server in
             let guest = try await RouterGuest(server.url())

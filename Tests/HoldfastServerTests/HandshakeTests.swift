@@ -27,6 +27,7 @@ extension SocketTests {
                     #expect(request.headers["authorization"] == "Bearer x")
                     #expect(request.subprotocols == ["v1", "v2"])
                     #expect(request.remoteAddress?.contains("127.0.0.1") == true)
+                    #expect("\(request)" == "GET /room/7?…", "the rest may be secret")
                 }
             }
         }

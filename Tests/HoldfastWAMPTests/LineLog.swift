@@ -1,14 +1,14 @@
 import Logging
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// A log whose lines a test looks at.
 struct LineLog: LogHandler {
-    let lines: NIOLockedValueBox<[String]>
+    let lines: LockedValue<[String]>
     var logLevel = Logger.Level.debug
     var metadata: Logger.Metadata = [:]
 
-    static func make() -> (Logger, NIOLockedValueBox<[String]>) {
-        let lines = NIOLockedValueBox<[String]>([])
+    static func make() -> (Logger, LockedValue<[String]>) {
+        let lines = LockedValue<[String]>([])
         return (Logger(label: "test") { _ in LineLog(lines: lines) }, lines)
     }
 

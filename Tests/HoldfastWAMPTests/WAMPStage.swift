@@ -2,7 +2,6 @@ import CodecCore
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
-import NIOConcurrencyHelpers
 import Testing
 import WAMPCore
 import WebSocketCore
@@ -14,7 +13,7 @@ struct WAMPStage: Sendable {
     let server: MemoryServer
     let wamp: WAMPClient
     /// How many attempts to connect have begun.
-    private let begun = NIOLockedValueBox(0)
+    private let begun = LockedValue(0)
 
     init(
         authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
@@ -22,7 +21,7 @@ struct WAMPStage: Sendable {
     ) {
         server = MemoryServer(configuration: configuration)
         var socketOptions = WebSocketOptions()
-        socketOptions.reconnect = ReconnectPolicy(backoff: Backoff(base: .milliseconds(500), jitter: .proportional(0)))
+        socketOptions.reconnect = ReconnectPolicy(backoff: Backoff(base: .seconds(1), jitter: .proportional(0)))
         WAMPOptions.prepare(&socketOptions)
         let socket = WebSocket(socketOptions, seed: 1, clock: clock) { [begun, server] attempt throws(WebSocketError) in
             begun.withLockedValue { $0 += 1 }

@@ -59,9 +59,9 @@ struct RandomFrames {
     private mutating func number(from lowest: Int64 = 0) -> Int64 {
         switch Int.random(in: 0..<4, using: &random) {
         case 0: lowest
-        case 1: 1 << 53
+        case 1: (1 << 53) - 1
         case 2: Int64.random(in: 1...1000, using: &random)
-        default: Int64.random(in: 1...(1 << 53), using: &random)
+        default: Int64.random(in: 1..<(1 << 53), using: &random)
         }
     }
 

@@ -34,6 +34,21 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
 }
 
 @Suite struct RoomsWireProtobufTests {
+    @Test func `a frame that repeats its body, or has very many fields in it, is refused before it is decoded`() throws {
+        // Decoding it would take minutes: each repetition copies what came before.
+        let repeated = [UInt8]((0..<262_144).flatMap { _ in [0x0A, 0x02, 0x32, 0x00] as [UInt8] })
+        for encoded in [repeated, Array(repeated.prefix(8))] {
+            #expect(throws: FrameError(.malformed)) { _ = try RoomsEncoding.protobuf.clientFrame(encoded) }
+            #expect(throws: FrameError(.malformed)) { _ = try RoomsEncoding.protobuf.hubFrame(encoded) }
+        }
+        var hello = WireToHub()
+        hello.hello.deviceLow = 1
+        hello.hello.joins = [WireJoin](repeating: WireJoin.with { $0.room = "abc" }, count: RoomsLimits.joins)
+        #expect(try complaint(hello) == nil)
+        hello.hello.joins += [WireJoin](repeating: WireJoin(), count: RoomsLimits.joins)
+        #expect(try complaint(hello) == FrameError(.malformed))
+    }
+
     @Test func `both encodings say the same`() throws {
         for seed in 1000..<1040 {
             var frames = RandomFrames(seed: UInt64(seed))

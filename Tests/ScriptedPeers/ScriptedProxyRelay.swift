@@ -1,4 +1,4 @@
-package import NIOConcurrencyHelpers
+package import WebSocketRuntime
 package import NIOCore
 import NIOPosix
 
@@ -8,12 +8,12 @@ package final class ScriptedProxyRelay: ChannelInboundHandler {
     package typealias OutboundOut = ByteBuffer
 
     private let port: Int
-    private let asked: NIOLockedValueBox<[String]>
+    private let asked: LockedValue<[String]>
     private var request = ""
     private var server: (any Channel)?
 
     /// - Parameter asked: Is told the first line of each request.
-    package init(to port: Int, _ asked: NIOLockedValueBox<[String]>) { (self.port, self.asked) = (port, asked) }
+    package init(to port: Int, _ asked: LockedValue<[String]>) { (self.port, self.asked) = (port, asked) }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if let server { return server.writeAndFlush(unwrapInboundIn(data), promise: nil) }

@@ -31,6 +31,10 @@ extension Audited {
             let options = SubscribeOptions(wantsRetained: wantsRetained, historyAfterGap: history)
             let patience: Duration? = number % 5 == 0 ? nil : .seconds(4)
             return begin(number, .listener).map { .subscribe($0, TopicKey(topic), options, patience: patience) }
+        case .unsubscribe(let number) where number % 2 == 1:
+            let handle = end(byApp: number, .listener)
+            if let handle { live[handle] = .leaver }
+            return handle.map { .endSubscription($0) }
         case .unsubscribe(let number): return end(byApp: number, .listener).map { .unsubscribe($0) }
         case .offer(let number, let uri):
             let patience: Duration? = number % 5 == 0 ? nil : .seconds(4)

@@ -86,6 +86,7 @@ extension Audited {
         case .subscribed(let handle, _):
             expect(live[handle] == .listener, "only who listens is told")
             told.insert(handle)
+        case .unsubscribed(let handle): expect(live.removeValue(forKey: handle) == .leaver, "only who has left is told, and once")
         case .event(let handles, _, _, _, _), .gap(let handles, _):
             expect(!handles.isEmpty, "somebody is told")
             expect(Set(handles).count == handles.count, "nobody is told twice")

@@ -6,7 +6,7 @@ package typealias AuditedClient = Audited<ClientMachine>
 
 /// A client beside a plain list of what it was asked for and what it has sent, which tells the first promise that was broken.
 package struct Audited<Client: Machine>: Machine where Client.Input == ClientInput, Client.Effect == ClientEffect {
-    package enum Kind: Hashable, Sendable { case call, publication, listener, procedure }
+    package enum Kind: Hashable, Sendable { case call, publication, listener, leaver, procedure }
     struct Request: Hashable, Sendable {
         let id: WAMPID
         let message: WAMPMessage

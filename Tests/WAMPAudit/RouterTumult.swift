@@ -33,8 +33,8 @@ package struct RouterTumult {
     package init(_ choices: Choices, keeps: Bool) {
         (self.choices, self.keeps) = (choices, keeps)
         let policy = RouterPolicy(
-            goodbyePatience: .seconds(1), maximumSubscriptions: 6, maximumRegistrations: 4, maximumCalls: 3, maximumRetained: 3,
-            historyLength: keeps ? 2 : 0, maximumHistories: 2)
+            allowsKilling: true, goodbyePatience: .seconds(1), maximumSubscriptions: 6, maximumRegistrations: 4, maximumCalls: 3,
+            maximumRetained: 3, historyLength: keeps ? 2 : 0, maximumHistories: 2)
         router = RouterMachine(policy: policy, seed: UInt64(self.choices.pick(256)))
     }
 

@@ -21,12 +21,13 @@ mkdir -p "$OUT"
 exec 9> "$OUT/lock"
 flock 9
 
-# The settings of Package.swift: of all targets, of Core.
+# The settings of Package.swift, with the traits that add code for Apple platforms: of all targets, of Core.
 STRICT=(
     -swift-version 6 -warnings-as-errors -parse-as-library -whole-module-optimization -package-name holdfast
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault
     -enable-upcoming-feature MemberImportVisibility -enable-upcoming-feature NonisolatedNonsendingByDefault
     -enable-upcoming-feature InferIsolatedConformances
+    -D SwiftNIO -D HTTP2 -D Rooms
 )
 PURE=(-strict-memory-safety)
 
@@ -35,15 +36,27 @@ MODULES=(MachineCore WebSocketCore SessionCore CodecCore RoomCore WebSocketRunti
 files() {
     case $1 in
     *Core) find "$SOURCES/Core/$1" -name '*.swift' ;;
-    WebSocketRuntime) find "$SOURCES/Runtime/WebSocketRuntime/TransportError.swift" "$SOURCES/Runtime/WebSocketRuntime/Trust" -name '*.swift' ;;
+    WebSocketRuntime)
+        echo "$SOURCES/Runtime/WebSocketRuntime/TransportError.swift" "$SOURCES/Runtime/WebSocketRuntime/LockedValue.swift"
+        find "$SOURCES/Runtime/WebSocketRuntime/Trust" -name '*.swift'
+        ;;
     WebSocketNIO) find "$SOURCES/Runtime/WebSocketNIO/Network" -name '*.swift' ;;
     WebSocketApple) find "$SOURCES/Runtime/WebSocketApple/System" -name '*.swift' ;;
     Holdfast)
         echo "$SOURCES/Client/Holdfast/Network/PathSource.swift" "$SOURCES/Client/Holdfast/Network/NetworkPathMonitor.swift"
         find "$SOURCES/Client/Holdfast/Life" -name '*.swift' ! -name 'LiveSession*'
+        find "$SOURCES/Client/Holdfast/Tokens" -name '*.swift' ! -name '*Keeper.swift'
         ;;
-    HoldfastRooms) echo "$SOURCES/Client/HoldfastRooms/Chat/ChatMessage.swift" "$SOURCES/Client/HoldfastRooms/Chat/ChatPresenting.swift" ;;
-    HoldfastUI) find "$SOURCES/Client/HoldfastUI" -name '*.swift' ! -name '*Model.swift' ! -name '*State.swift' ;;
+    HoldfastRooms)
+        echo "$SOURCES/Client/HoldfastRooms/Chat/ChatMessage.swift" "$SOURCES/Client/HoldfastRooms/Chat/ChatPresenting.swift" \
+            "$SOURCES/Client/HoldfastRooms/Chat/ChatPerson.swift"
+        echo "$SOURCES/Client/HoldfastRooms/Store/StoreProtection.swift"
+        ;;
+    HoldfastUI)
+        find "$SOURCES/Client/HoldfastUI" -name '*.swift' ! -name '*Model.swift' ! -name '*State.swift'
+        # What SwiftPM generates for a target with resources.
+        echo "$HERE/bundle.swift"
+        ;;
     esac
 }
 
@@ -54,7 +67,7 @@ platform() {
     macos) TARGET=x86_64-apple-macosx14.0 INTERFACE=x86_64-apple-macos KIT=AppKit ;;
     esac
     # Each after those it imports.
-    STUBS=(Darwin Dispatch Foundation Security Network "$KIT" SwiftUI NIOConcurrencyHelpers NIOCore NIOTransportServices)
+    STUBS=(Darwin Dispatch Foundation Security Network "$KIT" SwiftUI NIOCore NIOTransportServices)
     DIR=$OUT/$1
     COMMON=(-target "$TARGET" -resource-dir "$DIR/resources" -sdk "$DIR/sdk" -module-cache-path "$DIR/cache" -I "$DIR/resources/shims"
         -I "$DIR/stubs" -I "$DIR/modules" -Xfrontend -disable-objc-interop)
@@ -111,6 +124,53 @@ check_newer() {
     newer "$PWD/.build/debug/index/store" "$PWD"
 }
 
+# What imports the whole of the client, as an app does: compiled against the modules of the debug build, which are Linux's, with SwiftUI and
+# Security as they are in stubs/. The views of HoldfastUI come first, for Linux's module has none.
+APP=Examples/HoldfastChat.swiftpm
+prepare_apps() {
+    local build=$PWD/.build/debug maps=() map name triple
+    APPS=$OUT/apps
+    triple=$(swiftc -print-target-info | sed -nE 's/.*"triple": "([^"]*)".*/\1/p' | head -n 1)
+    # SwiftPM takes the directory's name.
+    name=$(sed -nE '/"-module-name","HoldfastUI"/s/.*"-package-name","([^"]*)".*/\1/p' .build/debug.yaml | head -n 1)
+    for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap Sources/Runtime/CZlib/module.modulemap \
+        .build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap; do
+        [ ! -e "$map" ] || maps+=(-Xcc "-fmodule-map-file=$map")
+    done
+    rm -rf "$APPS" && mkdir -p "$APPS"
+    AS_APP=(-target "$triple" -parse-as-library -swift-version 6 -module-cache-path "$build/ModuleCache" -I "$APPS" -I "$build/Modules" "${maps[@]}")
+    # MODULE FILES…: a module for those that come after it.
+    emit() { swiftc "${AS_APP[@]}" -emit-module -emit-module-path "$APPS/$1.swiftmodule" -module-name "$1" "${@:2}"; }
+    emit Security -suppress-warnings -enable-library-evolution "$HERE/stubs/Security.swift" || return 1
+    emit SwiftUI -suppress-warnings -enable-library-evolution "$HERE/stubs/SwiftUI.swift" || return 1
+    emit HoldfastUI "${STRICT[@]}" -package-name "$name" $(find "$SOURCES/Client/HoldfastUI" -name '*.swift') "$HERE/bundle.swift" || return 1
+    emit AppleProductTypes -I "$TOOLCHAIN/pm/ManifestAPI" -package-name PackageDescription "$HERE/AppleProductTypes.swift" || return 1
+    # An app sees it with `import Holdfast`.
+    emit HoldfastKeychain -Xfrontend -testable-import-module -Xfrontend Holdfast "$SOURCES/Client/Holdfast/Tokens/KeychainTokenStore.swift"
+}
+
+# app FILES…: whether they are right, isolation and definite initialization included.
+app() {
+    swiftc "${AS_APP[@]}" -warnings-as-errors -whole-module-optimization -emit-sil -o /dev/null -module-name App \
+        -Xfrontend -import-module -Xfrontend HoldfastKeychain "$@"
+}
+
+# manifest FILE: whether the manifest of an app is right, as far as the stub of Apple's part of it is.
+manifest() {
+    swiftc -typecheck -swift-version 6 -package-description-version 6.0 -I "$APPS" -I "$TOOLCHAIN/pm/ManifestAPI" -module-cache-path "$APPS/cache" "$1"
+}
+
+check_apps() {
+    local status=0
+    prepare_apps || return 1
+    app "$APP"/[!P]*.swift || status=1
+    manifest "$APP/Package.swift" || status=1
+    # Its last lines are no declarations, and are built for Linux.
+    sed -E 's/^try await .*//; s/^await .*//' Snippets/SwiftUIApp.swift > "$APPS/snippet.swift"
+    app "$APPS/snippet.swift" || status=1
+    return $status
+}
+
 # sees MODULE PLATFORM…: whether compiling it for one of them fails.
 sees() {
     local module=$1 name
@@ -139,6 +199,13 @@ canaries() {
     { echo 'struct Loss {}'; cat "$HERE/canary.swift"; } > "$copy/newer/canary.swift"
     (cd "$copy/newer" && swiftc -parse-as-library -c -index-store-path store canary.swift 2> /dev/null)
     note finds "$copy/newer/store" "$copy/newer"
+    for file in "$APP"/[!P]*.swift; do
+        line=end
+        rm -rf "$copy/app" && cp -r "$APP" "$copy/app"
+        echo 'private let canary: Int = ""' >> "$copy/app/$(basename "$file")"
+        wrong() { if app "$copy"/app/[!P]*.swift 2> /dev/null; then return 1; fi; }
+        note wrong
+    done
     while read -r file; do
         file=${file#Sources/}
         while IFS=: read -r line _; do
@@ -149,10 +216,11 @@ canaries() {
             */WebSocketNIO/*) note sees WebSocketNIO ios macos ;;
             */WebSocketApple/*) note sees WebSocketApple ios macos ;;
             */Holdfast/*) note sees Holdfast ios macos ;;
+            */HoldfastRooms/*) note sees HoldfastRooms ios macos ;;
             */HoldfastUI/*) note sees HoldfastUI ios macos ;;
             esac
         done < <(grep -n '^#if' "Sources/$file")
-    done < <(for module in WebSocketRuntime WebSocketNIO WebSocketApple Holdfast HoldfastUI; do SOURCES=Sources files "$module"; done | tr ' ' '\n' | xargs grep -l '^#if')
+    done < <(for module in WebSocketRuntime WebSocketNIO WebSocketApple Holdfast HoldfastRooms HoldfastUI; do SOURCES=Sources files "$module"; done | tr ' ' '\n' | xargs grep -l '^#if')
     echo "$seen of $((seen + missed)) canaries were seen"
     [ $missed = 0 ]
 }
@@ -163,6 +231,7 @@ ios=$!
 (check macos) || status=1
 wait $ios || status=1
 check_newer || status=1
+check_apps || status=1
 if [ "${1:-}" = --canary ]; then
     [ $status = 0 ] || { echo "without a mistake it fails already"; exit 1; }
     canaries

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 places=()
-for place in Package.swift Sources Tests Interop Benchmarks Fuzz Snippets; do
+for place in Package.swift Sources Tests Interop Benchmarks Fuzz Snippets Examples; do
     [ ! -e "$place" ] || places+=("$place")
 done
 if [ "${1:-}" = --fix ]; then

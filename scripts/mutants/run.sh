@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Puts one bug after another into a copy of a Core module and runs its tests: each bug has to be seen.
+# Puts one bug after another into a copy of a Core module, or of the hub's store, and runs its tests: each bug has to be seen.
 #
-#   scripts/mutants/run.sh session|wamp|hub [TEXT]     only those with TEXT in their line
+#   scripts/mutants/run.sh session|wamp|hub|store [TEXT]     only those with TEXT in their line
 #
 # The part's list.txt has a bug a line: FILE|SED SCRIPT. A script that changes nothing, or gives what does not compile, counts as
 # failed: the code has moved on, and so must the list.
@@ -11,6 +11,7 @@ case ${1:-} in
 session) core=SessionCore modules=(MachineCore WebSocketCore) runs=100 ;;
 wamp) core=WAMPCore modules=(MachineCore CodecCore) runs=50 ;;
 hub) core=RoomCore modules=(MachineCore CodecCore) runs=50 ;;
+store) core=RoomCore modules=(MachineCore CodecCore) runs=50 ;;
 *)
     sed -n '4s/^# *//p' "$0" >&2
     exit 64
@@ -18,6 +19,7 @@ hub) core=RoomCore modules=(MachineCore CodecCore) runs=50 ;;
 esac
 here=scripts/mutants/$1
 copy=.build/mutants/$1
+from=Sources/Core/$core
 code=$copy/Sources/$core
 passed=0 failed=0
 
@@ -26,14 +28,27 @@ mkdir -p "$copy/Sources/HoldfastTesting" "$copy/Tests"
 cp "$here/Package.swift.txt" "$copy/Package.swift"
 for module in "${modules[@]}" $core; do cp -r "Sources/Core/$module" "$copy/Sources/"; done
 cp Sources/Tools/HoldfastTesting/{Explorer,Simulation,Simulation+Drive,SeededGenerator}.swift "$copy/Sources/HoldfastTesting/"
-cp -r Tests/${core}Tests "$copy/Tests/"
+[ "$1" = store ] || cp -r Tests/${core}Tests "$copy/Tests/"
 [ "$1" != wamp ] || cp -r Tests/WAMPAudit "$copy/Sources/"
 # What scripts/mutants/rooms sees, in its simulation, is not asked for here.
 [ "$1" != hub ] || { cp -r Tests/RoomHistory "$copy/Sources/" && rm "$copy"/Tests/RoomCoreTests/Simulation/RoomsSimulationTests.swift; }
+# What the files of SQLite are made of, with a stand-in for another package; what is hurt may be in two modules.
+if [ "$1" = store ]; then
+    mkdir -p "$copy"/Sources/{HoldfastHub,Crypto} "$copy/Tests/HoldfastHubTests"
+    cp -r Sources/Runtime/RoomsStorage "$here/GRDBSQLite" "$copy/Sources/"
+    cp -r Sources/Runtime/WebSocketRuntime/Storage "$copy/Sources/WebSocketRuntime"
+    cp Sources/Runtime/WebSocketRuntime/LockedValue.swift "$copy/Sources/WebSocketRuntime/"
+    cp "$here/Crypto.swift.txt" "$copy/Sources/Crypto/Crypto.swift"
+    cp -r Sources/Server/HoldfastHub/{Store,HubQuotas.swift,Running/PublicationNames.swift} "$copy/Sources/HoldfastHub/"
+    cp -r Tests/HoldfastHubTests/Store "$copy/Tests/HoldfastHubTests/"
+    from=$copy/Before code=$copy/Sources
+    rm -rf "$from" && cp -r "$code" "$from"
+fi
 
 build() { timeout 300 swift build --package-path "$copy" --build-tests > "$copy/build.log" 2>&1; }
 # The rules one by one first: most bugs break one of them, and searches and simulations take long.
 long='Exploration|Search|Simulation|Storm|Tumult|Random'
+[ "$1" != store ] || long=LogRewindTests
 run() { RUNS=$runs timeout 300 swift test --package-path "$copy" --skip-build --disable-xctest "$@" > "$copy/test.log" 2>&1; }
 judge() { run --skip "$long" && run --filter "$long"; }
 note() {
@@ -50,7 +65,7 @@ fi
 while IFS='|' read -r file script <&3; do
     [[ -n $file && $file != '#'* && "$file|$script" == *"${2:-}"* ]] || continue
     sed -i "$script" "$code/$file"
-    if cmp -s "Sources/Core/$core/$file" "$code/$file"; then
+    if cmp -s "$from/$file" "$code/$file"; then
         note stale "$file|$script"
     elif ! build; then
         note broken "$file|$script"
@@ -62,7 +77,7 @@ while IFS='|' read -r file script <&3; do
         *) note seen "$file|$script" ;;
         esac
     fi
-    cp "Sources/Core/$core/$file" "$code/$file"
+    cp "$from/$file" "$code/$file"
 done 3< "$here/list.txt"
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

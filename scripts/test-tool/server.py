@@ -36,6 +36,10 @@ def serve(sock):
         return sock.sendall(b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
     accept = "wrong" if path == "/bad-accept" else accept_key(headers["sec-websocket-key"])
+    offered = headers.get("sec-websocket-protocol", "")
+    chosen = {"/echo-offer": offered, "/first-offer": offered.split(",")[0]}.get(path)
+    if chosen:
+        accept += "\r\nSec-WebSocket-Protocol: " + chosen
     sock.sendall((answer + accept + "\r\n\r\n").encode())
     if path.startswith("/close/"):
         sock.sendall(frame(8, struct.pack(">H", int(path[7:])) + b"go \x1b[2Jaway"))

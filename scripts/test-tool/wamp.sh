@@ -252,7 +252,7 @@ expect "serve wamp: a line of --users that is none, which is not shown" 1 "users
     serve wamp --port 0 --users "$work/users"
 
 # --- History, and the habits of others
-start_router "$work/router.log" --port 0 --history 10 --quirks crossbar
+start_router "$work/router.log" --port 0 --history 10 --quirks crossbar --allow-kill
 background past subscribe "$router" realm1 com.example.past --history 10 --trace
 past_pid=$background
 run wamp publish "$router" realm1 com.example.past 1 --ack </dev/null

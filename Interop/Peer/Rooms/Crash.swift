@@ -1,5 +1,5 @@
 import Foundation
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import RoomsStorage
 
 /// Where this process is to die.
@@ -12,7 +12,7 @@ struct Crash: Sendable {
 
     /// Ends the process when the point is passed for the last time; no destructor, no buffer, no transaction comes after.
     var hook: StoreHook {
-        let (point, passes) = (point, NIOLockedValueBox(pass))
+        let (point, passes) = (point, LockedValue(pass))
         return { passed in
             guard passed == point,
                 passes.withLockedValue({ left in

@@ -111,7 +111,9 @@ struct CrashHub {
 
     /// All entries of a room, which are without a gap.
     private func entries(of room: RoomName, _ head: LogHead, _ log: SQLiteRoomLog) async throws -> [Entry] {
-        guard case .fetched(1, let entries, head.base)? = await log.carryOut([.fetchAfter(1, room, seq: 0, limit: .max, bytes: .max)]).first
+        guard
+            case .fetched(1, let entries, head.base, _)? = await log.carryOut([.fetchAfter(1, room, seq: 0, limit: .max, bytes: .max)])
+                .first
         else { throw Violation("\(room) cannot be read") }
         let numbers = head.base..<head.head + 1
         try demand(entries.map(\.seq) == Array(numbers), "\(room) holds \(entries.map(\.seq)), not \(numbers)")
@@ -182,7 +184,7 @@ struct CrashHub {
             }
             if turn % 3 == 0 {
                 let care = await log.tend(now: Self.now, ran: 0)
-                for case .trimmed(let room, let base) in care.replies { try journal.add("base", room, base) }
+                for case .trimmed(let room, let base, _) in care.replies { try journal.add("base", room, base) }
             }
             if turn % 4 == 0 { try await copy(log, ends, journal) }
         }

@@ -74,7 +74,7 @@ struct DamagedHub {
         if epoch != told { return (head, "renewed: \(log.opening.renewals.map(\.description).joined(separator: "; "))") }
         try demand(head.head == Self.count, "in epoch \(epoch) the log ends at \(head.head), \(Self.count) were told")
         let fetched = await log.carryOut([.fetchAfter(1, Self.room, seq: 0, limit: .max, bytes: .max)]).first
-        guard case .fetched(1, let entries, base: 1)? = fetched else { return (nil, "unread") }
+        guard case .fetched(1, let entries, base: 1, _)? = fetched else { return (nil, "unread") }
         try demand(entries == (1...Self.count).map { Self.entry($0) }, "what was told has changed")
         return (head, "kept")
     }

@@ -56,7 +56,7 @@ struct FullDisk {
 
     private func count(_ log: SQLiteRoomLog) async throws -> Int {
         guard
-            case .fetched(1, let entries, base: 1)? = await log.carryOut([.fetchAfter(1, Self.room, seq: 0, limit: .max, bytes: .max)])
+            case .fetched(1, let entries, base: 1, _)? = await log.carryOut([.fetchAfter(1, Self.room, seq: 0, limit: .max, bytes: .max)])
                 .first
         else { throw Violation("what was acked cannot be read") }
         return entries.count

@@ -16,7 +16,7 @@ enum LogDump {
             var after = head.base - 1
             while after < head.head {
                 let order = LogOrder.fetchAfter(1, room, seq: after, limit: 500, bytes: 1 << 20)
-                guard case .fetched(_, let entries, _)? = await log.carryOut([order]).first, let last = entries.last else {
+                guard case .fetched(_, let entries, _, _)? = await log.carryOut([order]).first, let last = entries.last else {
                     throw CocoaError(.fileReadUnknown)
                 }
                 items += entries.map { HistoryItem($0) }

@@ -1,5 +1,5 @@
 import Foundation
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// What the script that starts a client tells it on its standard input.
 final class RoomsChaosOrders: Sendable {
@@ -11,7 +11,7 @@ final class RoomsChaosOrders: Sendable {
         var present: Set<String> = []
         var isOver = false
     }
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     /// Begins to read; the end of the input ends the program, for then the script is gone.
     init() {

@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Our server, as one that is treated badly; see `Interop/README.md`.
 struct SurviveServer {
@@ -9,7 +9,7 @@ struct SurviveServer {
 
     let port: Int
     /// The newest connection of each client.
-    private let newest = NIOLockedValueBox<[String: WebSocketConnection]>([:])
+    private let newest = LockedValue<[String: WebSocketConnection]>([:])
 
     init(port: Int) { self.port = port }
 

@@ -1,6 +1,6 @@
 import Foundation
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// What a client shows to be let in: `CLIENT.EXPIRY`, the latter in milliseconds since 1970.
 struct Token {
@@ -28,16 +28,16 @@ struct Token {
 final class TokenOffice: Sendable {
     /// What is left of a token's life is enough for a handshake, or the token is replaced: only what is long expired is shown.
     private static let margin = 1500
-    private static let living = NIOLockedValueBox(0)
+    private static let living = LockedValue(0)
     /// How many sessions, or parts of one, are left.
     static var livingCount: Int { living.withLockedValue(\.self) }
 
     private let life: Duration
-    private let state: NIOLockedValueBox<(token: Token, staleCount: Int, isReplaced: Bool)>
+    private let state: LockedValue<(token: Token, staleCount: Int, isReplaced: Bool)>
 
     init(client: String, life: Duration) {
         self.life = life
-        state = NIOLockedValueBox((Token(client: client, life: life), 0, false))
+        state = LockedValue((Token(client: client, life: life), 0, false))
         Self.living.withLockedValue { $0 += 1 }
     }
 

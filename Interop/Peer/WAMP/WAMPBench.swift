@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastWAMP
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Our client in `Benchmarks/wamp`: does one kind of work, and prints what came of it as JSON.
 ///
@@ -121,7 +121,7 @@ final class EventMeter: Sendable {
         var isStopped = false
         var waiting: (target: Int, continuation: CheckedContinuation<Void, Never>)?
     }
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     func count() {
         let reached = state.withLockedValue { state -> CheckedContinuation<Void, Never>? in

@@ -1,6 +1,6 @@
 import Foundation
 import HoldfastWAMP
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WAMPCore
 
 /// Calls and events without a pause while somebody kills the router and starts it again.
@@ -26,7 +26,7 @@ struct WAMPStorm: Sendable {
 
     let url: String
     let realm: String
-    private let tally = NIOLockedValueBox(Tally())
+    private let tally = LockedValue(Tally())
 
     init(url: String, realm: String) { (self.url, self.realm) = (url, realm) }
 

@@ -4,5 +4,8 @@
 @_exported public import SessionCore
 @_exported public import StreamCore
 @_exported public import WebSocketCore
-@_exported public import WebSocketNIO
 @_exported public import WebSocketRuntime
+
+#if SwiftNIO
+    @_exported public import WebSocketNIO
+#endif

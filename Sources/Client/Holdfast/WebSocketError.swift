@@ -1,3 +1,4 @@
+import Foundation
 import SessionCore
 public import WebSocketCore
 public import WebSocketRuntime
@@ -25,7 +26,9 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
     public var body: [UInt8] { transport.body }
     /// Both close codes and who closed first, if the connection had been open.
     public var closeRecord: CloseRecord? { transport.record }
-    /// The error of the layer below: a ``ProtocolViolation``, a ``HandshakeFailure``, or one of TLS or the system.
+    /// The error of the layer below: a ``ProtocolViolation``, a ``HandshakeFailure``, or one of TLS, the system or the app's provider.
+    ///
+    /// Of what was not sent or not answered it is the last ``WebSocketError`` of the connection, if there was none.
     public var underlying: (any Error)? { transport.underlying }
 
     /// Whether trying again may help without anybody changing anything.
@@ -39,6 +42,22 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What failed, where, and whether it may be retried; holds no secrets.
-    public var description: String { "\(transport.detail)\(isRetryable ? "; may be retried" : "")" }
+    /// What failed, where, and whether it may be retried.
+    ///
+    /// It holds no secrets, unless the app's own provider of credentials has put one into the error that it threw.
+    public var description: String { "\(words)\(isRetryable ? "; may be retried" : "")" }
+
+    /// What failed and where; and what the provider of credentials said, if it was that.
+    package var words: String {
+        guard code == .noCredential, let underlying else { return transport.detail }
+        return "\(transport.detail): \(Self.words(of: underlying))"
+    }
+
+    /// The app's error in its own words, at most 200 characters; of the system's errors what is meant for people, for the rest of them
+    /// may hold a URL.
+    private static func words(of error: any Error) -> String {
+        let isForPeople = error is any LocalizedError || error is any CustomNSError || type(of: error) is NSError.Type
+        let text = isForPeople ? error.localizedDescription : "\(error)"
+        return text.count > 200 ? text.prefix(200) + "…" : text
+    }
 }

@@ -3,6 +3,10 @@ import Holdfast
 public import SwiftProtobuf
 public import WebSocketCore
 
+#if !Protobuf
+    #error("HoldfastProtobuf needs its trait of the package: .package(url: \"…\", traits: [.defaults, \"Protobuf\"])")
+#endif
+
 /// Messages of Protocol Buffers as messages of a WebSocket.
 ///
 /// It is no `MessageCodec`, for these messages are not `Codable`; `WebSocket` has a `send` and a `stream` that take one.

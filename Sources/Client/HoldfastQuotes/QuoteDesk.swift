@@ -1,6 +1,5 @@
 import Holdfast
 import MachineCore
-import NIOConcurrencyHelpers
 import QuotesCore
 import WebSocketRuntime
 
@@ -37,13 +36,13 @@ final class QuoteDesk: Sendable {
     }
 
     let time: LinkTime
-    private let state: NIOLockedValueBox<State>
+    private let state: LockedValue<State>
     private let orders: AsyncStream<Order>
     private let send: AsyncStream<Order>.Continuation
 
     init(rate: Int64?, time: LinkTime) {
         self.time = time
-        state = NIOLockedValueBox(State(book: Book(rate: rate)))
+        state = LockedValue(State(book: Book(rate: rate)))
         // As many requests as the app has subscriptions, and five resyncs a second at most until the connection stalls.
         (orders, send) = AsyncStream.makeStream()
     }

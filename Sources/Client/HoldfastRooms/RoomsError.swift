@@ -19,8 +19,15 @@ public enum RoomsError: Error, Sendable, CustomStringConvertible {
     case store(String)
     /// The connection ended, and no other follows.
     case connection(WebSocketError)
+    /// The server answers, but not as a hub of rooms does; the text says how it differs.
+    ///
+    /// The URL may be that of another service. It is asked again, as after any loss.
+    case notAHub(String)
     /// It did not come about in the time allowed; it may still.
-    case timedOut(String)
+    ///
+    /// The cause is what keeps this client from its hub: ``connection(_:)`` with the last loss, ``notAHub(_:)``, ``refused(_:)``, or
+    /// ``timedOut(_:cause:)`` of the token. It is nil while the hub knows us, and if nothing has failed so far.
+    indirect case timedOut(String, cause: RoomsError? = nil)
     /// The task was cancelled while it waited.
     case cancelled
     /// The rooms were closed.
@@ -37,7 +44,7 @@ public enum RoomsError: Error, Sendable, CustomStringConvertible {
     public var isRetryable: Bool {
         switch self {
         case .refused(let refusal): refusal.retry != .never
-        case .notQueued(.tooMany), .notQueued(.tooMuch), .notQueued(.store), .store, .timedOut: true
+        case .notQueued(.tooMany), .notQueued(.tooMuch), .notQueued(.store), .store, .notAHub, .timedOut: true
         case .connection(let error): error.isRetryable
         case .badName, .badContent, .notQueued, .failed, .discarded, .cancelled, .closed, .left, .unknownMessage: false
         }
@@ -55,8 +62,12 @@ public enum RoomsError: Error, Sendable, CustomStringConvertible {
         case .failed(let failure): "the message will not be sent (\(failure.code)): \(failure.text)"
         case .discarded: "the message was discarded"
         case .store(let text): "the store failed: \(text)"
-        case .connection(let error): "the connection ended for good: \(error.transport.detail)"
-        case .timedOut(let what): "\(what) did not come about in time"
+        case .connection(let error): "the connection ended for good: \(error.words)"
+        case .notAHub(let text): "the server is no hub of rooms: \(text)"
+        case .timedOut(let what, nil): "\(what) did not come about in time"
+        // There is none at present, and another attempt follows.
+        case .timedOut(let what, .connection(let error)?): "\(what) did not come about in time: there is no connection (\(error.words))"
+        case .timedOut(let what, let cause?): "\(what) did not come about in time: \(cause.words)"
         case .cancelled: "the task was cancelled"
         case .closed: "the rooms are closed; what is in the outbox is sent when they are opened again"
         case .left: "the room was left"

@@ -22,9 +22,9 @@ public struct RoomsOptions: Sendable {
     /// What a socket for rooms offers, and when it connects again.
     public static func prepare(_ options: inout WebSocketOptions, _ encodings: [RoomsEncoding] = [.protobuf, .json]) {
         options.connection.subprotocols = encodings.map(\.subprotocol)
+        // The token is in the hello: an origin that is led to must not get it.
+        options.connection.redirectsStayInOrigin = true
         // docs/rooms-protocol.md, Errors: 4001 to 4099 invite to come back; 4000 is another connection of the same device.
         for code in UInt16(4001)...4099 { options.reconnect.losses[.closed(CloseCode(rawValue: code))] = .retry }
-        // A hub takes no long hello while many others of this address have not said who they are.
-        options.reconnect.losses[.closed(.messageTooBig)] = .retry
     }
 }

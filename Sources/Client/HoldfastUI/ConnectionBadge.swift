@@ -12,7 +12,7 @@
         public var body: some View {
             HStack(spacing: 6) {
                 Image(systemName: status.symbol).foregroundStyle(colour)
-                Text(verbatim: status.label)
+                Text(verbatim: Words.system.label(status))
             }
             .padding(6)
             .accessibilityElement(children: .combine)

@@ -1,5 +1,5 @@
 import CodecCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 public import WAMPCore
 
 extension WAMPClient {

@@ -31,7 +31,8 @@ public final class WAMPClient: Sendable {
     ///   - realm: The realm to join.
     ///   - authentication: How the app proves who it is.
     ///   - options: What is to be other than the defaults.
-    ///   - configure: Changes what is to be other than the defaults of the socket.
+    ///   - configure: Changes what is to be other than the defaults of the socket; a logger given here is WAMP's, too, unless `options`
+    ///     has one of its own.
     public convenience init(
         _ url: String, realm: String, authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
         configure: (inout WebSocketOptions) -> Void = { _ in }
@@ -39,6 +40,8 @@ public final class WAMPClient: Sendable {
         let socket = WebSocket(url) { socket in
             WAMPOptions.prepare(&socket)
             configure(&socket)
+            // It may have given another configuration.
+            socket.connection.redirectsStayInOrigin = true
         }
         self.init(socket: socket, realm: realm, authentication: authentication, options: options)
     }
@@ -58,7 +61,8 @@ public final class WAMPClient: Sendable {
         socket: WebSocket, realm: String, authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
         clock: C = ContinuousClock(), seed: UInt64 = .random(in: .min ... .max)
     ) where C.Duration == Duration {
-        let desk = WAMPDesk(socket, realm: realm, authentication: authentication, options: options, time: LinkTime(clock), seed: seed)
+        let desk = WAMPDesk(
+            socket, realm: realm, authentication: authentication, options: options.hearing(socket), time: LinkTime(clock), seed: seed)
         (self.socket, self.desk) = (socket, desk)
         let events = socket.events
         // SAFETY: owned by this object and cancelled with it.
@@ -95,6 +99,14 @@ public final class WAMPClient: Sendable {
         desk.leave()
         await desk.over()
     }
+}
+
+extension WAMPClient: CustomStringConvertible, CustomReflectable {
+    /// How it stands with the router; holds no secrets.
+    public var description: String { "a client of WAMP, \(state)" }
+
+    /// Its state: a dump tells no secret either.
+    public var customMirror: Mirror { Mirror(self, children: ["state": state, "socket": socket]) }
 }
 
 extension WAMPClient {

@@ -18,9 +18,16 @@ extension WAMPError {
                 .connectionLost, request: request, wasSent: wasSent, detail: cause?.detail, underlying: cause?.underlying,
                 isRetryable: true)
         case .timedOut(let wasSent):
-            self.init(.timedOut, uri: WAMPURI.Error.timeout, request: request, wasSent: wasSent, isRetryable: true)
+            // What was sent had a session: it is the answer that is missing.
+            let cause = wasSent ? nil : cause
+            self.init(
+                .timedOut, uri: WAMPURI.Error.timeout, request: request, wasSent: wasSent, detail: cause?.reason,
+                underlying: cause?.underlying ?? cause, isRetryable: true)
         case .cancelled(let wasSent): self.init(.cancelled, uri: WAMPURI.Error.canceled, request: request, wasSent: wasSent)
-        case .notJoined: self.init(.notJoined, request: request, wasSent: false, isRetryable: true)
+        case .notJoined:
+            self.init(
+                .notJoined, request: request, wasSent: false, detail: cause?.reason, underlying: cause?.underlying ?? cause,
+                isRetryable: true)
         case .ended: self.init(.closed, request: request)
         case .invalidURI(let uri):
             self.init(
@@ -31,6 +38,9 @@ extension WAMPError {
         }
     }
 
+    /// Why there is no session, as the cause of another error.
+    var reason: String { code == .connection ? detail ?? description : description }
+
     /// The app could not prove who it is.
     static func unproven(_ detail: String, underlying: (any Error)? = nil, isRetryable: Bool) -> WAMPError {
         WAMPError(
@@ -38,9 +48,11 @@ extension WAMPError {
     }
 
     /// The end of the socket; routers say in the reason of their close frame what they took offence at.
-    init(_ error: WebSocketError) {
-        var detail = error.transport.detail
-        if let reason = error.closeRecord?.received?.reason, !reason.isEmpty, !detail.contains(reason) { detail += ": \(reason)" }
+    init(_ error: WebSocketError, hiding secrets: SessionSecrets) {
+        var detail = secrets.hiding(error.words)
+        if let reason = (error.closeRecord?.received?.reason).map(secrets.hiding), !reason.isEmpty, !detail.contains(reason) {
+            detail += ": \(reason)"
+        }
         self.init(.connection, detail: detail, underlying: error, isRetryable: error.isRetryable)
     }
 

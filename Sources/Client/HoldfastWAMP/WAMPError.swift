@@ -1,11 +1,12 @@
 import CodecCore
 import Holdfast
+import MachineCore
 public import WAMPCore
 
 /// Why a request, or the session, did not come to what was asked for.
 ///
 /// Says what failed, in which request, and whether trying again may help.
-public struct WAMPError: Error, Sendable, CustomStringConvertible {
+public struct WAMPError: Error, Sendable, CustomStringConvertible, CustomReflectable {
     /// What went wrong, in one word.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private let word: String
@@ -85,6 +86,11 @@ public struct WAMPError: Error, Sendable, CustomStringConvertible {
         if isRetryable { text += "; may be retried" }
         return text
     }
+
+    /// What failed, without what the peer's error carried: a dump tells no secret either.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["code": code, "uri": uri as Any, "description": description, "wasSent": wasSent as Any])
+    }
 }
 
 extension WAMPError {
@@ -112,7 +118,7 @@ extension WAMPError {
     /// What the peer says in words, if it does so where everybody does: as the first argument.
     private var message: String {
         guard let first = try? arguments.list.first?.string else { return "" }
-        return " (\(Self.shown(first)))"
+        return " (\(Self.shown(Secrecy.hidingAnnounced(first))))"
     }
 
     /// A text that may be a peer's, in one line: with escapes for what is not seen where it stands, and not without end.

@@ -28,9 +28,17 @@ public struct WAMPOptions: Sendable {
     public var failure: @Sendable (any Error) -> WAMPFailure = { _ in WAMPFailure(WAMPURI.Error.runtimeError, ["the procedure failed"]) }
     /// What hears of the session, and at the level `debug` of every message, in words.
     ///
-    /// Signatures and tickets are never logged.
-    public var logger = Logger(label: "holdfast.wamp") { _ in SwiftLogNoOpLogHandler() }
-    /// Whether the log shows what messages carry.
+    /// By default it is the socket's: `WebSocketOptions.logger`. Signatures and tickets are never logged.
+    public var logger: Logger {
+        get { ownLogger ?? Logger(label: "holdfast.wamp") { _ in SwiftLogNoOpLogHandler() } }
+        set { ownLogger = newValue }
+    }
+    /// The one that the app has chosen, or the socket's.
+    private var ownLogger: Logger?
+    /// Whether the log shows what messages carry, up to 2000 characters: for development; by default it does not.
+    ///
+    /// What proves an identity is `<hidden>` then, too, and so is what names such as `password` announce, as in
+    /// `WebSocketOptions.logsPayloads`, which shows the bytes of the same messages.
     public var logsPayloads = false
 
     /// The defaults.
@@ -45,12 +53,19 @@ public struct WAMPOptions: Sendable {
         _ options: inout WebSocketOptions, _ serializations: [WAMPSerialization] = [.messagePack, .cbor, .json]
     ) {
         options.connection.subprotocols = serializations.map(\.subprotocol)
+        // A ticket is in a message: an origin that is led to must not get it.
+        options.connection.redirectsStayInOrigin = true
         // A router that goes away says goodbye, and then closes in peace: that is no wish of the app's.
         options.reconnect.losses[.closed(.normal)] = .retry
-        // One message was too long, and is not sent again; whoever else uses the client has nothing to do with that.
-        options.reconnect.losses[.closed(.messageTooBig)] = .retry
         // Crossbar listens before it knows its paths: for a moment after its start there is nothing at any of them.
         options.reconnect.losses[.refused(status: 404)] = .retry
+    }
+
+    /// The same, with the socket's logger if the app has chosen none for WAMP.
+    func hearing(_ socket: WebSocket) -> WAMPOptions {
+        var options = self
+        options.ownLogger = ownLogger ?? socket.logger
+        return options
     }
 
     func policy(_ realm: String, _ authentication: WAMPAuthentication) -> ClientPolicy {

@@ -1,3 +1,5 @@
+package import WebSocketRuntime
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)

@@ -49,7 +49,7 @@ extension ClientFrame {
     }
 
     static func decode(protobuf bytes: UnsafeRawBufferPointer) throws(FrameError) -> ClientFrame? {
-        let wire: WireToHub = try readMessage(bytes)
+        let wire: WireToHub = try readMessage(bytes, fields: ClientFrame.mostFields)
         switch wire.body {
         case .hello(let hello): return .hello(try Hello(hello))
         case .auth(let auth): return .auth(token: auth.token)
@@ -81,12 +81,17 @@ extension ClientFrame {
     }
 }
 
+extension ClientFrame {
+    /// A hello has most, with a field for each join and each version.
+    fileprivate static let mostFields = RoomsLimits.joins + RoomsLimits.versions + 64
+}
+
 extension PublicationEnvelope {
     /// Reads the envelope of a frame `pub` from Protocol Buffers; nil if it is none, or nobody can tell which one.
     init?(protobuf bytes: UnsafeRawBufferPointer) {
-        guard let wire: WireToHub = try? readMessage(bytes), case .pub(let publish)? = wire.body, let room = RoomName(publish.room) else {
-            return nil
-        }
+        guard let wire: WireToHub = try? readMessage(bytes, fields: ClientFrame.mostFields), case .pub(let publish)? = wire.body,
+            let room = RoomName(publish.room)
+        else { return nil }
         self.init(room: room, cseq: publish.cseq)
     }
 }
@@ -94,7 +99,7 @@ extension PublicationEnvelope {
 extension EphemeralEnvelope {
     /// Reads the envelope of a frame `pres`, `typ` or `sig` from Protocol Buffers; nil if it is none, or nobody can tell for which room.
     init?(protobuf bytes: UnsafeRawBufferPointer) {
-        guard let wire: WireToHub = try? readMessage(bytes) else { return nil }
+        guard let wire: WireToHub = try? readMessage(bytes, fields: ClientFrame.mostFields) else { return nil }
         let name: String? =
             switch wire.body {
             case .pres(let set): set.room

@@ -67,7 +67,7 @@ extension HubFrame {
     }
 
     static func decode(protobuf bytes: UnsafeRawBufferPointer) throws(FrameError) -> HubFrame? {
-        let wire: WireToClient = try readMessage(bytes)
+        let wire: WireToClient = try readMessage(bytes, fields: .max)
         switch wire.body {
         case .welcome(let welcome): return .welcome(try Welcome(welcome))
         case .renewed(let renewed): return .renewed(expires: try renewed.expires.number("expires"))

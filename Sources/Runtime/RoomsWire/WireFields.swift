@@ -1,5 +1,10 @@
+import CodecCore
 import RoomCore
 import SwiftProtobuf
+
+#if !(Rooms || Hub)
+    #error("rooms need a trait of the package: .package(url: \"…\", traits: [.defaults, \"Rooms\"]), or \"Hub\" for a server")
+#endif
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -7,9 +12,14 @@ import SwiftProtobuf
     import Foundation
 #endif
 
-/// Reads a message of Protocol Buffers.
-func readMessage<Wire: SwiftProtobuf.Message>(_ bytes: UnsafeRawBufferPointer) throws(FrameError) -> Wire {
-    do { return try Wire(serializedBytes: bytes.bytes) } catch BinaryDecodingError.truncated {
+/// Reads a frame of Protocol Buffers.
+///
+/// - Parameter most: How many fields its body may have.
+func readMessage<Wire: SwiftProtobuf.Message>(_ bytes: UnsafeRawBufferPointer, fields most: Int) throws(FrameError) -> Wire {
+    guard ProtobufShape.isPlain(bytes, fields: most) else { throw FrameError(.malformed) }
+    var options = BinaryDecodingOptions()
+    options.discardUnknownFields = true
+    do { return try Wire(serializedBytes: bytes.bytes, options: options) } catch BinaryDecodingError.truncated {
         throw FrameError(.truncated)
     } catch BinaryDecodingError.invalidUTF8 { throw FrameError(.invalidText) } catch BinaryDecodingError.messageDepthLimit {
         throw FrameError(.tooDeep)
@@ -28,7 +38,7 @@ extension SwiftProtobuf.Message {
 extension Int64 {
     /// A number of the protocol.
     func number(_ field: StaticString, from lowest: Int64 = 0) throws(FrameError) -> Int64 {
-        guard self >= lowest, self <= RoomsLimits.number else { throw FrameError(.outOfRange, field: field) }
+        guard self >= lowest, self < RoomsLimits.number else { throw FrameError(.outOfRange, field: field) }
         return self
     }
 }

@@ -20,15 +20,15 @@ extension SystemLink {
             if !isDiscarding { take(message) }
         case .failure(let failure) where failure.isMessageTooBig && !closing.isClosing:
             readFailure = failure
-            fail(ProtocolViolation(.messageTooBig, "at most \(settings.messageLimit) bytes are allowed"))
+            fail(ProtocolViolation(.messageTooBig, "at most \(settings.messageLimit) bytes are allowed (limits.message)"))
         case .failure(let failure): readFailure = failure
         }
     }
 
     private func take(_ message: Message) {
         guard message.byteCount <= settings.messageLimit else {
-            return fail(
-                ProtocolViolation(.messageTooBig, "\(message.byteCount) bytes, at most \(settings.messageLimit) are allowed"))
+            let words = "\(message.byteCount) bytes, at most \(settings.messageLimit) are allowed (limits.message)"
+            return fail(ProtocolViolation(.messageTooBig, words))
         }
         traffic += LinkTraffic(bytesIn: message.byteCount, messagesIn: 1, payloadIn: message.byteCount)
         ports.meter.tell(traffic)

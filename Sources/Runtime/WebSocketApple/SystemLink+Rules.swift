@@ -18,7 +18,7 @@ extension SystemLink {
     /// The peer broke a rule: say which, and end (RFC 6455 §7.1.7).
     func fail(_ violation: ProtocolViolation) {
         isDiscarding = true
-        let error = TransportError(.protocolViolation, "the peer broke the protocol: \(violation)", underlying: violation)
+        let error = TransportError(violation)
         failure = failure ?? error
         ports.outbound.finish(error, discarding: true)
         feedClosing(.fail(CloseFrame(violation.closeCode, reason: violation.description)))

@@ -1,5 +1,5 @@
 import DequeModule
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 
 /// What the connections of one event loop share: buffers that are in use for a moment only, tasks that run on the loop, and
@@ -179,7 +179,7 @@ final class LoopLocal: @unchecked Sendable {
 // MARK: - One for each loop
 
 extension LoopLocal {
-    private static let all = NIOLockedValueBox<[ObjectIdentifier: (local: LoopLocal, users: Int)]>([:])
+    private static let all = LockedValue<[ObjectIdentifier: (local: LoopLocal, users: Int)]>([:])
 
     /// That of `loop`, for one more user; each has to ``release()`` it, see ``LoopLease``.
     ///

@@ -23,9 +23,15 @@ package enum NIOConnector {
         if !options.url.isSecure { try options.tls.checkPlain(host: options.url.host) }
         // Or a connection on the same machine might stand before the cancellation is seen.
         guard !Task.isCancelled else { throw TransportError(cancelledAt: options.url) }
-        if options.httpVersion == .http2 || (options.httpVersion == .automatic && options.url.isSecure) {
-            return try await connectOverHTTP2(handshake, options, on: group)
-        }
+        #if HTTP2
+            if options.httpVersion == .http2 || (options.httpVersion == .automatic && options.url.isSecure) {
+                return try await connectOverHTTP2(handshake, options, on: group)
+            }
+        #else
+            if options.httpVersion == .http2 {
+                throw TransportError(.invalidConfiguration, "Holdfast was built without its trait HTTP2")
+            }
+        #endif
         let trust = try systemTrust(options, on: group)
         let opened = group.next().makePromise(of: WebSocketChannel.self)
         try open(options, on: group, trust: trust, for: opened) { ClientHandshakeHandler(handshake, options: options, opened: opened) }

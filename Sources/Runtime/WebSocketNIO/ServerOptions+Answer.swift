@@ -5,6 +5,7 @@ import WebSocketCore
 extension ServerOptions {
     /// The handshake that a request asks for; nil: it asks for something else.
     static func handshake(of request: RequestHead) throws(HandshakeFailure) -> ServerHandshake? {
+        try request.checkTarget()
         do throws(HandshakeFailure) {
             return try ServerHandshake(request)
         } catch {

@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 package import NIOCore
 import NIOPosix
 package import WebSocketCore
@@ -18,9 +17,9 @@ package final class WebSocketChannel: BatchTransport {
     /// What it has carried, without the connection itself.
     package let meter: TrafficMeter
     private let outbound: OutboundQueue
-    private let record: NIOLockedValueBox<CloseRecord?>
+    private let record: LockedValue<CloseRecord?>
     private let finished: EventLoopFuture<Ending>
-    private let pings = NIOLockedValueBox<UInt64>(0)
+    private let pings = LockedValue<UInt64>(0)
 
     /// How a connection ended, and why if that was not in peace.
     typealias Ending = (record: CloseRecord, error: TransportError?)
@@ -81,7 +80,7 @@ package final class WebSocketChannel: BatchTransport {
             // What a task sends on the event loop itself leaves when its turn ends.
             if loop.inEventLoop { box.handler?.noteWork() } else { loop.execute { box.handler?.noteWork() } }
         }
-        let (record, finished) = (NIOLockedValueBox<CloseRecord?>(nil), loop.makePromise(of: Ending.self))
+        let (record, finished) = (LockedValue<CloseRecord?>(nil), loop.makePromise(of: Ending.self))
         let handler = WebSocketHandler(
             settings: settings, agreement: agreement, local: local, sharesReads: sharesReads, inbound: inbound, outbound: outbound,
             encoder: encoder, writer: writer, inline: inline
@@ -132,7 +131,7 @@ package final class WebSocketChannel: BatchTransport {
     private init(
         _ agreement: Agreement, _ role: Role, _ channel: any Channel, _ lease: LoopLease?, _ local: LoopLocal,
         _ handler: HandlerReference, _ inbound: InboundQueue, _ outbound: OutboundQueue, _ meter: TrafficMeter,
-        _ record: NIOLockedValueBox<CloseRecord?>, _ finished: EventLoopFuture<Ending>
+        _ record: LockedValue<CloseRecord?>, _ finished: EventLoopFuture<Ending>
     ) {
         (self.agreement, self.role, self.channel, self.handler, self.inbound) = (agreement, role, channel, handler, inbound)
         (self.lease, self.local, self.meter) = (lease, local, meter)
@@ -163,7 +162,11 @@ package final class WebSocketChannel: BatchTransport {
     }
 
     /// No other WebSocket is opened on its TCP connection.
-    package func leaveShared() { if let link = channel.parent { HTTP2Pool.shared.retire(link) } }
+    package func leaveShared() {
+        #if HTTP2
+            if let link = channel.parent { HTTP2Pool.shared.retire(link) }
+        #endif
+    }
 
     package func ended() async -> Result<CloseRecord, TransportError> {
         guard let ending = try? await finished.get() else { return .success(CloseRecord()) }

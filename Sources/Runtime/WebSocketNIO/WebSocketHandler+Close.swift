@@ -17,7 +17,7 @@ extension WebSocketHandler {
     func fail(_ violation: ProtocolViolation) {
         isDiscarding = true
         if failure == nil {
-            failure = TransportError(.protocolViolation, "the peer broke the protocol: \(violation)", underlying: violation)
+            failure = TransportError(violation)
         }
         deliver()
         untold = (CloseFrame(violation.closeCode, reason: violation.description), until: now + .seconds(1))

@@ -32,9 +32,12 @@ extension WebSocketHandler {
     }
 
     /// Time passed that a machine, or the wait for the socket, had set as a limit.
+    ///
+    /// Where the event loop was busy for long, the peer's answer may lie unread in the socket: it is read before anybody judges.
     func alarmRang() {
-        alarm = nil
         let now = now
+        let respite = lateAlarm.rings(due: alarm.take(), at: now)
+        if let respite { return setAlarm(notBefore: respite) }
         if let due = stalledUntil, now >= due {
             stalledUntil = nil  // Over TLS the end takes a while, and the same alarm would ring for ever.
             abort(TransportError(.stalled, "the peer took nothing of what we send, for too long"))
@@ -50,12 +53,13 @@ extension WebSocketHandler {
     }
 
     /// An alarm that rings early is harmless, so a deadline that moves later costs nothing.
-    func setAlarm() {
+    func setAlarm(notBefore earliest: Moment = .start) {
         guard context != nil else { return }
         var next = heartbeat.deadline ?? .distantFuture
         if let due = closing.deadline { next = min(next, due) }
         if let due = stalledUntil { next = min(next, due) }
         if let due = untold?.until { next = min(next, due) }
+        next = max(next, earliest)
         guard next < alarm ?? .distantFuture else { return }
         alarm = next
         local.setAlarm(self, at: origin + TimeAmount(next.offset))

@@ -48,6 +48,7 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
     var observer: (any LinkObserver)?
     let origin = NIODeadline.now()
     @exclusivity(unchecked) var alarm: Moment?
+    @exclusivity(unchecked) var lateAlarm = LateAlarm()
     @exclusivity(unchecked) var alarmIndex: Int?
     @exclusivity(unchecked) var context: ChannelHandlerContext?
     /// Why the connection failed, once it did; the first reason counts.

@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 public import WebSocketCore
 
 /// Where connections find cookies and keep them: those that were given this one, and no others.
@@ -6,7 +5,7 @@ public import WebSocketCore
 /// Copies of a configuration share the store that they hold. It lives in memory; an app that wants the cookies again after its next start
 /// stores ``jar``'s, which are `Codable`, somewhere as safe as they are secret.
 public final class CookieStore: Sendable {
-    private let box: NIOLockedValueBox<CookieJar>
+    private let box: LockedValue<CookieJar>
     private let onChange: (@Sendable (CookieStore) -> Void)?
 
     /// A store.
@@ -15,7 +14,7 @@ public final class CookieStore: Sendable {
     ///   - jar: What is in it to begin with.
     ///   - onChange: Called after an answer has changed what is in it; if two come at once, the last call sees both.
     public init(_ jar: CookieJar = CookieJar(), onChange: (@Sendable (CookieStore) -> Void)? = nil) {
-        (box, self.onChange) = (NIOLockedValueBox(jar), onChange)
+        (box, self.onChange) = (LockedValue(jar), onChange)
     }
 
     /// What is in it now.

@@ -1,12 +1,10 @@
-import NIOConcurrencyHelpers
-
 /// A value that becomes known once, and those who wait for it.
 package final class LinkOutcome<Value: Sendable>: Sendable {
     private enum State {
         case open([CheckedContinuation<Value, Never>])
         case settled(Value)
     }
-    private let state = NIOLockedValueBox(State.open([]))
+    private let state = LockedValue(State.open([]))
 
     /// Nobody knows it yet.
     package init() {}

@@ -7,6 +7,12 @@ extension TransportError {
     /// The link ended, and nobody had said why.
     package static let hungUp = TransportError(.lost, "the link ended without a close handshake")
 
+    /// What a violation of the peer's means to the app.
+    package init(_ violation: ProtocolViolation) {
+        let words = violation.kind == .messageTooBig ? "the peer sent too much at once" : "the peer broke the protocol"
+        self.init(.protocolViolation, "\(words): \(violation)", underlying: violation)
+    }
+
     /// What the end of a connection means to the app: nil where both sides parted in peace.
     package init?(ending record: CloseRecord) {
         guard record.isClean else {
@@ -15,7 +21,8 @@ extension TransportError {
         }
         let isPeaceful = record.closedFirst == .local || [.normal, .goingAway, .noStatus].contains(record.code)
         if isPeaceful { return nil }
-        let reason = record.received.map(\.reason).flatMap { $0.isEmpty ? nil : ": \($0)" } ?? ""
+        // Not what it gave: a peer may repeat a secret.
+        let reason = record.received?.reason.isEmpty ?? true ? "" : ", and gave a reason"
         self.init(.closed, "the peer closed with \(record.code)\(reason)")
     }
 }

@@ -1,7 +1,7 @@
 public import WebSocketCore
 
 /// Why a transport could not be opened, or stopped carrying messages.
-public struct TransportError: Error, Sendable {
+public struct TransportError: Error, Sendable, CustomStringConvertible, CustomReflectable {
     /// What went wrong, in one word; new codes may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, as it appears in descriptions.
@@ -89,6 +89,19 @@ public struct TransportError: Error, Sendable {
     /// Makes an error.
     public init(_ code: Code, _ detail: String, underlying: (any Error)? = nil) {
         storage = Storage(code, detail, underlying)
+    }
+
+    /// The code and the detail; no secrets.
+    public var description: String { "\(code): \(detail)" }
+
+    /// What an error knows, without what may be secret: of the body its length, of the error below its type.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "code": code, "detail": detail, "response": response as Any, "body": "\(body.count) bytes", "record": record as Any,
+                "wasIdle": wasIdle, "underlying": underlying.map { "\(type(of: $0))" } as Any,
+            ])
     }
 
     private mutating func change(_ body: (Storage) -> Void) {

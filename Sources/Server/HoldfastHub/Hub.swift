@@ -8,6 +8,10 @@ import NIOPosix
 import RoomCore
 import RoomsWire
 
+#if !Hub
+    #error("HoldfastHub needs its trait of the package: .package(url: \"…\", traits: [.defaults, \"Hub\"])")
+#endif
+
 /// A hub of rooms: it keeps what is published in a log on disk, in one order for each room, and brings it to every member.
 ///
 /// It speaks the protocol of docs/rooms-protocol.md over WebSocket at `/rooms`, and on the same port HTTP: a page to try it with, its status, its
@@ -48,6 +52,10 @@ public struct Hub: Service {
             configuration.logger.warning("all rooms have new epochs: clients get snapshots", metadata: ["reason": "\(reasons)"])
         }
         for sentence in log.privacy { configuration.logger.warning("\(sentence)") }
+        if log.proofs == nil {
+            configuration.logger.warning(
+                "cursors get no proofs until the next start: the log's disk is full or broken, and took no key to make them with")
+        }
         let result: Swift.Result<Result, any Error>
         do { result = .success(try await serve(log, body)) } catch { result = .failure(error) }
         await log.close()

@@ -48,6 +48,7 @@ public struct HubConfiguration: Sendable {
     }
     /// What one address may do, at first with 1000 connections: many may sit behind it.
     ///
+    /// Without a proxy it has half of what the server takes at most, unless `server.maximumConnectionsPerAddress` says more.
     /// Of IPv6 the first 64 bits count, for whoever has one of those addresses has them all. Those of plain HTTP are counted apart, see ``http``.
     public var perAddress: HubAllowance {
         get { HubAllowance(policy.address) }
@@ -96,6 +97,8 @@ public struct HubConfiguration: Sendable {
 
     /// Connections of an address, beside those of both kinds that it may have, that have not said which they are.
     private static let handshakes = 1000
+    /// What the frame of a publication holds beside its payload, at the most: names and types, each byte of them written as an escape.
+    private static let frameOverhead: Int64 = 2048
 
     /// All limits and times.
     package var policy = HubPolicy()
@@ -146,6 +149,10 @@ public struct HubConfiguration: Sendable {
         guard [retention.count, retention.age, retention.bytes].allSatisfy({ $0 ?? 1 > 0 }) else {
             throw HubError.configuration("what is kept of a room is more than nothing")
         }
+        // Otherwise a payload that may be published would end its connection, each time it is sent again.
+        guard limits.frame > Self.frameOverhead, (limits.frame - Self.frameOverhead) / 4 * 3 >= limits.body else {
+            throw HubError.configuration("a frame of \(limits.frame) bytes does not hold a payload of \(limits.body) bytes in Base64")
+        }
         if let short = apiKeys.first(where: { $0.utf8.count < 16 }) {
             throw HubError.configuration("an API key has to have at least 16 bytes; one has \(short.utf8.count)")
         }
@@ -155,7 +162,9 @@ public struct HubConfiguration: Sendable {
         server.handlers = .eventLoop
         // Those that say nothing yet count here only: else they could be all there may be.
         if !isBehindProxy, server.maximumConnectionsPerAddress == nil {
-            server.maximumConnectionsPerAddress = policy.address.connections + Int(clamping: max(http.perAddress, 1)) + Self.handshakes
+            let wanted = policy.address.connections + Int(clamping: max(http.perAddress, 1)) + Self.handshakes
+            // One address leaves others as many as it may have itself.
+            server.maximumConnectionsPerAddress = min(wanted, max(server.maximumConnections / 2, 1))
         }
         // Pages of other ports of this machine are not the hub's, and could show its tokens for development.
         server.origins.isStrict = true

@@ -5,7 +5,6 @@ import Holdfast
 import Logging
 import MachineCore
 import Metrics
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import WAMPCore

@@ -25,6 +25,12 @@ public struct WAMPRouterConfiguration: Sendable {
         /// the router looks at it, 4 s by default, and a sixteenth of the time that follows: so a client that stalls and catches up by
         /// turns delays them by 8 s in a minute at most.
         public var slowest = 256 << 10
+        /// Bytes that wait for all clients of one address together, beyond 64 KiB for each.
+        ///
+        /// A client whose queue would exceed it is treated as one whose own queue is full. What many clients are told at once counts once.
+        public var waitingPerAddress = 64 << 20
+        /// How long a message may be, in bytes, of a client that has not joined; one that is longer ends the connection with 1009.
+        public var greeting = 64 << 10
         /// Bytes that a client has sent and the router has not looked at, before nothing more is read of it.
         public var unheard = 256 << 10
         /// How long what waits may take to leave when the connection is to be closed; what has not left by then is dropped.

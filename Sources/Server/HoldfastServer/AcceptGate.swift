@@ -1,5 +1,5 @@
 import Foundation
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 
 /// Stops taking connections while the process has no file descriptors left for them, and goes on when it has.
@@ -20,11 +20,14 @@ final class AcceptGate: ChannelInboundHandler, Sendable {
         /// The system has refused a descriptor.
         var isRefused = false
     }
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
     private let most: Int
 
+    /// How many connections the process may have descriptors for, but for the reserve.
+    static var places: Int { max(descriptors - reserve, 1) }
+
     /// A gate for as many connections as the process may have descriptors, but for the reserve.
-    convenience init() { self.init(most: max(Self.descriptors - Self.reserve, 1)) }
+    convenience init() { self.init(most: Self.places) }
 
     /// A gate for so many connections.
     init(most: Int) { self.most = most }

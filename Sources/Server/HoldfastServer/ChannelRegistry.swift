@@ -1,5 +1,5 @@
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 import WebSocketNIO
 
@@ -44,12 +44,29 @@ final class ChannelRegistry: Sendable {
             isClosing && socketCount == 0 && guestCount == 0 ? onDrained.take() : nil
         }
     }
-    private let state = NIOLockedValueBox(State())
-    private let capacity: Int
-    private let perAddress: Int?
+    private let state = LockedValue(State())
+    /// How many channels it takes.
+    let capacity: Int
+    /// How many of them one address may have; nil: all.
+    let perAddress: Int?
 
     /// Takes so many channels, and so many of an address.
     init(capacity: Int, perAddress: Int? = nil) { (self.capacity, self.perAddress) = (capacity, perAddress) }
+
+    /// Takes as many channels as a configuration says, and as the process has descriptors for.
+    ///
+    /// - Parameter descriptors: Those that connections may have; when they are used up the server accepts nobody, see ``AcceptGate``.
+    convenience init(_ configuration: WebSocketServerConfiguration, descriptors: Int = AcceptGate.places) {
+        // Connections that are told that there are too many have descriptors, too.
+        let places = max(descriptors - Self.rejectedCapacity, descriptors / 2, 1)
+        // Streams of HTTP/2 have none.
+        let isShared = configuration.httpVersion != .http1
+        // An address leaves 1,024 to others, or half of what there is.
+        let share = max(places / 2, places - 1024, 1)
+        self.init(
+            capacity: isShared ? configuration.maximumConnections : min(configuration.maximumConnections, places),
+            perAddress: configuration.maximumConnectionsPerAddress.map { min($0, share) })
+    }
 
     var count: Int { state.withLockedValue(\.members.count) }
     /// Those that were taken and have not closed.

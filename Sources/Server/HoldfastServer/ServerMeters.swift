@@ -1,6 +1,6 @@
 import Metrics
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WebSocketNIO
 
 /// The metrics of a server.
@@ -31,8 +31,8 @@ final class ServerMeters: Sendable {
     private let refused: [Refusal: Counter]
     private let handshakeDuration: Metrics.Timer
     private let traffic: TrafficCounters
-    private let closes = NIOLockedValueBox<[String: Counter]>([:])
-    private let live = NIOLockedValueBox<[ObjectIdentifier: Live]>([:])
+    private let closes = LockedValue<[String: Counter]>([:])
+    private let live = LockedValue<[ObjectIdentifier: Live]>([:])
     private let factory: any MetricsFactory
 
     /// Nil when there is nobody to tell.

@@ -3,7 +3,7 @@ import NIOCore
 import WebSocketNIO
 
 /// A client that asks for a WebSocket.
-public struct UpgradeRequest: Sendable {
+public struct UpgradeRequest: Sendable, CustomStringConvertible, CustomReflectable {
     /// The request as it came.
     public let head: RequestHead
     /// The subprotocols offered, in the client's order of preference.
@@ -27,6 +27,12 @@ public struct UpgradeRequest: Sendable {
     public var query: String? { head.query }
     /// The header fields.
     public var headers: HeaderFields { head.headers }
+
+    /// The request's first line, for logs: no query, no header field and no subprotocol, for they may hold secrets.
+    public var description: String { head.description }
+
+    /// The request as it describes itself, and who sent it.
+    public var customMirror: Mirror { Mirror(self, children: ["head": head, "remoteAddress": remoteAddress as Any]) }
 }
 
 /// What becomes of an ``UpgradeRequest``.

@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import WebSocketNIO
+import WebSocketRuntime
 
 extension WebSocketServer {
     typealias OnOpen = @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
@@ -166,6 +167,10 @@ extension ServerTLSOptions {
                 }
             return try NIOSSLContext(configuration: configuration)
         } catch {
+            for file in [certificateChainFile, privateKeyFile] {
+                guard let mistake = PEMSource.file(file).mistake else { continue }
+                throw WebSocketError(TransportError(.invalidConfiguration, "\(file) cannot be used: \(mistake)", underlying: error))
+            }
             let files = "\(certificateChainFile), \(privateKeyFile)"
             throw WebSocketError(
                 TransportError(.invalidConfiguration, "the certificate or key cannot be used (\(files)): \(error)", underlying: error))

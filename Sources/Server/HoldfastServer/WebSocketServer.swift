@@ -1,11 +1,15 @@
 public import Holdfast
 public import ServiceLifecycle
 import Metrics
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 import NIOPosix
 import NIOSSL
 import WebSocketNIO
+
+#if !Server
+    #error("HoldfastServer needs its trait of the package: .package(url: \"…\", traits: [.defaults, \"Server\"])")
+#endif
 
 /// A WebSocket server: listens, upgrades, and runs a handler for every connection.
 ///
@@ -83,7 +87,7 @@ public struct WebSocketServer: Service {
     ///
     /// - Throws: What `body` throws; `WebSocketError` if the address is taken or the certificate cannot be read.
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
-        let channels = ChannelRegistry(capacity: configuration.maximumConnections, perAddress: configuration.maximumConnectionsPerAddress)
+        let channels = ChannelRegistry(configuration)
         let guestList = guests.map { GuestList($0, channels) }
         let arrivals = MultiThreadedEventLoopGroup.singleton.makeIterator().map { Arrivals(on: $0) }
         let meters = ServerMeters(configuration.metrics ?? MetricsSystem.factory)

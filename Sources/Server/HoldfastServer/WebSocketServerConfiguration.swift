@@ -51,12 +51,13 @@ public struct WebSocketServerConfiguration: Sendable {
     public var slowConsumers = SlowConsumerPolicy.disconnect(after: .seconds(30))
     /// How many connections may be open at once, handshakes included; one more is answered with 503.
     ///
-    /// Over HTTP/2 each TCP connection and each request or WebSocket on it counts as one.
+    /// Over HTTP/2 each TCP connection and each request or WebSocket on it counts as one. Over HTTP/1.1 there are never more than the
+    /// process may have files open (`ulimit -n`) when the server starts; some of those are kept for other uses.
     public var maximumConnections = 10_000
     /// How many of them one address may have, handshakes included; nil: all.
     ///
     /// One more is closed without an answer. Of IPv6 the first 64 bits count. Clients of a Unix domain socket have no address; behind a
-    /// proxy all have one.
+    /// proxy all have one. Of what the process may have open, an address leaves 1,024 to others, or half if there are fewer than 2,048.
     public var maximumConnectionsPerAddress: Int?
     /// How long connections may take to end after a graceful shutdown has begun.
     public var shutdownGrace: Duration = .seconds(10)

@@ -1,4 +1,4 @@
-internal import NIOConcurrencyHelpers
+internal import WebSocketRuntime
 
 /// A clock that moves only when told to, and says when someone starts to wait.
 ///
@@ -35,7 +35,7 @@ public final class ManualClock: Clock {
         var lastID: UInt64 = 0
     }
 
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
     private let sleeps: AsyncStream<Instant>
     private let announce: AsyncStream<Instant>.Continuation
 

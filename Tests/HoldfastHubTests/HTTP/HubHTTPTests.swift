@@ -253,6 +253,16 @@ extension HubTests {
             }
         }
 
+        @Test func `what the hub's clock is behind of is to come again`() async throws {
+            try await hub().withRunning { hub in
+                let body = "{\"type\":\"a\",\"body\":1,\"at\":\(HubCalendar.now + 7_200_000)}"
+                let answer = try await ask(hub, "POST /api/rooms/abc/messages", key: Self.key, body: body)
+                #expect(answer.head.status == 503 && answer.body.contains("4005"))
+                let wait = try #require(answer.head.headers["Retry-After"].flatMap { Int($0) })
+                #expect((3000...3600).contains(wait))
+            }
+        }
+
         @Test(arguments: [nil, "", "an API key of a tesT", "an API key of a tes", "an API key of a testt"])
         func `the API asks for a key`(key: String?) async throws {
             try await hub().withRunning { hub in
@@ -277,6 +287,35 @@ extension HubTests {
                 let metrics = try await ask(hub, "GET /metrics")
                 #expect(metrics.body.contains("# TYPE holdfast_hub_connections gauge\n"))
                 #expect(metrics.body.contains("holdfast_server_"))
+            }
+        }
+
+        @Test func `a page from elsewhere needs a key, though its browser is on this machine`() async throws {
+            try await hub().withRunning { hub async throws -> Void in
+                let own = "http://127.0.0.1:\(hub.server.port)"
+                let foreign = [
+                    ["Origin": "http://evil.example"], ["Origin": "null"], ["Origin": "http://127.0.0.1:1"],
+                    ["Sec-Fetch-Site": "cross-site"], ["Sec-Fetch-Site": "same-site"], ["Origin": own, "Sec-Fetch-Site": "cross-site"],
+                ]
+                for var fields in foreign {
+                    fields["Host"] = "127.0.0.1:\(hub.server.port)"
+                    for path in ["/metrics", "/status.json", "/status/stream"] {
+                        #expect(try await ask(hub, "GET \(path)", fields).head.status == 403)
+                    }
+                    #expect(try await ask(hub, "GET /metrics", fields, key: Self.key).head.status == 200)
+                    #expect(try await ask(hub, "GET /status", fields).head.status == 200)
+                }
+                for var fields in [["Origin": own], ["Sec-Fetch-Site": "same-origin"], ["Sec-Fetch-Site": "none"]] {
+                    fields["Host"] = "127.0.0.1:\(hub.server.port)"
+                    #expect(try await ask(hub, "GET /status.json", fields).head.status == 200)
+                }
+            }
+        }
+
+        @Test func `a target that names another server than Host is refused`() async throws {
+            try await hub().withRunning { hub async throws -> Void in
+                #expect(try await ask(hub, "GET http://evil.example/status.json").head.status == 400)
+                #expect(try await ask(hub, "GET http://127.0.0.1/status.json").head.status == 200)
             }
         }
 

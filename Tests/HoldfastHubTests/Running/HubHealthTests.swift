@@ -32,6 +32,80 @@ extension HubTests {
             Hub.stage(directory) { $0.logger = Logger(label: "test") { _ in Keeper(lines: lines) } }
         }
 
+        /// What a page of the hub answers.
+        private func page(_ path: String, of hub: RunningHub) async throws -> String {
+            let peer = try await ScriptedPeer.connect(to: hub.server.port)
+            try await peer.send("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            _ = try await peer.readResponse()
+            return String(decoding: await peer.readToEnd(), as: UTF8.self)
+        }
+
+        /// Waits until a page has a text: it shows what was seen in the last full second.
+        private func wait(for text: String, on path: String, of hub: RunningHub) async throws {
+            while try await !page(path, of: hub).contains(text) { try await Task.sleep(for: .milliseconds(50)) }
+        }
+
+        /// Leaves a log in which something was published.
+        private func leaveLog() async throws {
+            try await Hub.stage(directory).withRunning { hub in
+                let ann = try await HubGuest(hub.url)
+                try await ann.hello()
+                try await ann.join()
+                try await ann.publish(1)
+                _ = try await ann.ack()
+            }
+        }
+
+        @Test func `a log with new epochs is told to the log of the program, and stands in the status and the metrics`() async throws {
+            try await leaveLog()
+            try FileManager.default.removeItem(atPath: directory.path + "/log/high")
+            let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            try await hub(continuation).withRunning { hub in
+                for await line in lines where line.contains("new epochs") {
+                    #expect(line.contains("the file high is gone"))
+                    break
+                }
+                try await wait(for: "\"renewed\":true", on: "/status.json", of: hub)
+                let status = try await page("/status.json", of: hub)
+                #expect(status.contains("all rooms got new epochs when the hub was started: the file high"))
+                try await wait(for: "holdfast_hub_log_renewed 1", on: "/metrics", of: hub)
+            }
+        }
+
+        @Test func `a clock that is not believed is told to the log of the program, and stands in the status and the metrics`()
+            async throws
+        {
+            try await leaveLog()
+            // A log that is no longer young, and 100 days ahead of the calendar.
+            let ahead = HubCalendar.now + 100 * 86_400_000 + 3_600_000
+            try LogBench.edit(
+                directory.path + "/log/rooms.sqlite",
+                """
+                UPDATE meta SET value = \(ahead) WHERE name IN ('time', 'expected');
+                UPDATE meta SET value = \(LogClock.youth) WHERE name = 'risen'
+                """)
+            let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            try await hub(continuation).withRunning { hub in
+                for await line in lines where line.contains("the clock is not believed") {
+                    #expect(line.contains("100 days behind"))
+                    break
+                }
+                try await wait(for: "\"doubted\":true", on: "/status.json", of: hub)
+                #expect(try await page("/status.json", of: hub).contains("the clock is not believed: it is 100 days behind"))
+                try await wait(for: "holdfast_hub_clock_doubted 1", on: "/metrics", of: hub)
+            }
+        }
+
+        @Test func `a log that takes no key for proofs is told to the log of the program`() async throws {
+            try await leaveLog()
+            // Nothing can be written where the keys would be.
+            try LogBench.edit(directory.path + "/log/rooms.sqlite", "DROP TABLE secrets; CREATE VIEW secrets AS SELECT 1")
+            let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            try await hub(continuation).withRunning { _ in
+                for await line in lines where line.contains("cursors get no proofs") { break }
+            }
+        }
+
         @Test func `what could not be stored is told to the log of the program, and stands in the status`() async throws {
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
             try await hub(continuation).withRunning { hub in
@@ -47,10 +121,7 @@ extension HubTests {
                 try await ann.publish(2)
                 #expect(try await ann.refusal().code == .storage)
                 for await line in lines where line.contains("publications could not be stored") && line.contains("refused") { break }
-                let peer = try await ScriptedPeer.connect(to: hub.server.port)
-                try await peer.send("GET /status.json HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-                _ = try await peer.readResponse()
-                let status = String(decoding: await peer.readToEnd(), as: UTF8.self)
+                let status = try await page("/status.json", of: hub)
                 #expect(status.contains("\"failure\":") && !status.contains("\"failedAppends\":0"))
             }
         }
@@ -79,15 +150,7 @@ extension HubTests {
                 let state = try await bob.state()
                 #expect(state.isSnapshot && state.epoch != cursor.epoch && state.to == 1)
                 for await line in lines where line.contains("went back") { break }
-                // The status is that of the last full second.
-                var status = ""
-                while !status.contains("\"rewound\":1") {
-                    let peer = try await ScriptedPeer.connect(to: hub.server.port)
-                    try await peer.send("GET /status.json HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-                    _ = try await peer.readResponse()
-                    status = String(decoding: await peer.readToEnd(), as: UTF8.self)
-                    try await Task.sleep(for: .milliseconds(50))
-                }
+                try await wait(for: "\"rewound\":1", on: "/status.json", of: hub)
             }
         }
 

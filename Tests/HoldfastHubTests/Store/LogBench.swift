@@ -83,8 +83,12 @@ enum LogSample {
 
     /// Where a log stands that ends with such an entry.
     static func head(epoch: UInt64?, head: Int64, base: Int64 = 1) -> LogHead {
-        LogHead(epoch: epoch ?? 0, head: head, base: base, reads: [], last: now, lastID: id(head))
+        LogHead(
+            epoch: epoch ?? 0, head: head, base: base, reads: [], last: now, lastStamp: stamp(head), below: base > 1 ? stamp(base - 1) : nil
+        )
     }
+
+    static func stamp(_ seq: Int64, at: Int64 = now) -> EntryStamp { EntryStamp(entry(seq, at: at)) }
 
     static func entries(_ numbers: ClosedRange<Int64>, size: Int = 20) -> [Entry] { numbers.map { entry($0, size: size) } }
 
@@ -102,7 +106,8 @@ extension SQLiteRoomLog {
     }
 
     func stored(_ room: RoomName = LogSample.room) async -> [Entry] {
-        guard case .fetched(1, let entries, _)? = await carryOut([.fetchAfter(1, room, seq: 0, limit: 100_000, bytes: .max)]).first else {
+        guard case .fetched(1, let entries, _, _)? = await carryOut([.fetchAfter(1, room, seq: 0, limit: 100_000, bytes: .max)]).first
+        else {
             return []
         }
         return entries

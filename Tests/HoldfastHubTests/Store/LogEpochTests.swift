@@ -17,7 +17,7 @@ struct LogEpochTests {
             Issue.record("not answered")
             return
         }
-        #expect(head.epoch != old.epoch && head.epoch != 0 && head.head == 3 && head.lastID == LogSample.id(3))
+        #expect(head.epoch != old.epoch && head.epoch != 0 && head.head == 3 && head.lastStamp == LogSample.stamp(3))
         #expect(head.reads == [HubFrame.ReadMarker(user: LogSample.ann, seq: 2)])
         _ = await log.carryOut([LogSample.append(4...4, batch: 2)])
         try await bench.kill(log)

@@ -96,6 +96,29 @@ struct LogOpeningTests {
         #expect(throws: (any Error).self) { try LogBench.edit(bench.file, "DROP INDEX devices_by_device") }
     }
 
+    @Test func `a log of the third version keeps what it has, and writes down what it takes away from then on`() async throws {
+        let retention = RoomRetention(count: 3)
+        let log = try await bench.open(retention)
+        _ = await log.carryOut([.open(LogSample.room), LogSample.append(1...5)])
+        _ = await log.tendAll(now: LogSample.now)
+        let epoch = await log.head()?.epoch
+        await log.close()
+        try LogBench.edit(bench.file, "ALTER TABLE rooms DROP COLUMN below; PRAGMA user_version = 3")
+        let again = try await bench.open(retention)
+        #expect(again.opening.renewals.isEmpty)
+        var expected = LogSample.head(epoch: epoch, head: 5, base: 3)
+        expected.below = nil
+        #expect(await again.head() == expected)
+        #expect(await again.stored() == LogSample.entries(3...5))
+        _ = await again.carryOut([LogSample.append(6...6, batch: 2)])
+        _ = await again.tendAll(now: LogSample.now)
+        #expect(await again.head() == LogSample.head(epoch: epoch, head: 6, base: 4))
+        await again.close()
+        // As after an upgrade that stands in the journal, but not yet in the header of the file.
+        try LogBench.edit(bench.file, "PRAGMA user_version = 3")
+        #expect(try await bench.open(retention).head() == LogSample.head(epoch: epoch, head: 6, base: 4))
+    }
+
     @Test func `a page that is damaged is found`() async throws {
         try await filled()
         let file = try #require(FileHandle(forUpdatingAtPath: bench.file))

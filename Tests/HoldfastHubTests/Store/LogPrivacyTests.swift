@@ -5,6 +5,7 @@ import RoomsStorage
 import Testing
 
 @testable import HoldfastHub
+import WebSocketRuntime
 
 /// Who else on the machine may use a log.
 struct LogPrivacyTests {
@@ -87,10 +88,51 @@ struct LogPrivacyTests {
         #expect(throws: Disk.Failure.self) { try Disk.makeFile(deep + "/none/file") }
     }
 
+    /// Only root can give files away.
+    @Test(.enabled(if: geteuid() == 0), arguments: ["", "/rooms.sqlite", "/lock", "/letter"])
+    func `what belongs to another user is refused, and left as it is`(name: String) async throws {
+        try await bench.open().close()
+        // With a stranger in it the directory is not closed, and must be ours all the same.
+        if name == "/letter" { try Data().write(to: URL(fileURLWithPath: bench.path + name)) }
+        let given = bench.path + (name == "/letter" ? "" : name)
+        try FileManager.default.setAttributes([.ownerAccountID: 4242], ofItemAtPath: given)
+        let mode = try mode(given)
+        let error = await #expect(throws: RoomLogError.self) { try await bench.open() }
+        #expect(error?.description.contains("\(given) belongs to another user (uid 4242, and this is 0)") == true)
+        #expect(try self.mode(given) == mode)
+        try FileManager.default.setAttributes([.ownerAccountID: 0], ofItemAtPath: given)
+        try await bench.open().close()
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func `a link is as good as who made it, and as what it leads to`() async throws {
+        try await bench.open().close()
+        let link = bench.path + "-link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bench.path)
+        defer { try? FileManager.default.removeItem(atPath: link) }
+        try Disk.checkOwner(link)
+        lchown(link, 4242, 0)
+        #expect(throws: Disk.Exposure.self) { try Disk.checkOwner(link) }
+        lchown(link, 0, 0)
+        chown(bench.path, 4242, 0)
+        #expect(throws: Disk.Exposure.self) { try Disk.checkOwner(link) }
+        chown(bench.path, 0, 0)
+        // One that is there already is not taken for our own.
+        chown(bench.file, 4242, 0)
+        #expect(throws: Disk.Failure.self) { try Disk.makeFile(bench.file) }
+    }
+
+    @Test func `the lock is no link`() async throws {
+        try await bench.open().close()
+        try FileManager.default.removeItem(atPath: bench.path + "/lock")
+        try FileManager.default.createSymbolicLink(atPath: bench.path + "/lock", withDestinationPath: bench.path + "/elsewhere")
+        #expect(throws: FileLock.Failure.system(ELOOP)) { try FileLock(bench.path + "/lock") }
+        #expect(!FileManager.default.fileExists(atPath: bench.path + "/elsewhere"))
+    }
+
     @Test func `a directory for everybody is left to everybody`() throws {
         try Disk.makeDirectory(bench.path)
         try set(0o1777, bench.path)
-        let said = Disk.closeToOthers([bench.path, bench.path + "/none"])
+        let said = try Disk.closeToOthers([bench.path, bench.path + "/none"])
         #expect(said.count == 1 && said.first?.contains("for everybody (01777)") == true)
         #expect(try mode(bench.path) == 0o1777)
     }

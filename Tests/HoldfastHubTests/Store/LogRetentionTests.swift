@@ -14,18 +14,47 @@ struct LogRetentionTests {
     @Test func `the oldest entries go when there are too many`() async throws {
         let log = try await bench.open(RoomRetention(count: 10))
         _ = await log.carryOut([.open(room), LogSample.append(1...25)])
-        #expect(await log.tendAll(now: LogSample.now) == [.trimmed(room, base: 16)])
+        #expect(await log.tendAll(now: LogSample.now) == [.trimmed(room, base: 16, below: LogSample.stamp(15))])
         #expect(await log.stored() == LogSample.entries(16...25))
         #expect(await log.head() == LogSample.head(epoch: log.head()?.epoch, head: 25, base: 16))
         #expect(
             await log.carryOut([.fetchBefore(1, room, seq: 18, limit: 9, bytes: .max)]) == [
-                .fetched(1, LogSample.entries(16...17), base: 16)
+                .fetched(1, LogSample.entries(16...17), base: 16, below: LogSample.stamp(15))
             ])
         #expect(await log.carryOut([.find(1, room, LogSample.device(1), cseq: 3)]) == [.found(1, nil)])
         #expect(await log.carryOut([LogSample.append(26...26)]) == [.appended(room, batch: 1)])
         #expect(await log.figures.trimmed == 15)
+        let epoch = await log.head()?.epoch
         await log.close()
-        #expect(try await bench.open().head()?.base == 16)
+        #expect(try await bench.open().head() == LogSample.head(epoch: epoch, head: 26, base: 16))
+    }
+
+    @Test func `of a room of which nothing is left it is still known what the last entry was`() async throws {
+        let log = try await bench.open(RoomRetention(age: day))
+        _ = await log.carryOut([.open(room), LogSample.append(1...8)])
+        let later = LogSample.now + 2 * day
+        #expect(await log.tendAll(now: later) == [.trimmed(room, base: 9, below: LogSample.stamp(8))])
+        #expect(
+            await log.carryOut([.fetchAfter(1, room, seq: 7, limit: 9, bytes: .max)]) == [
+                .fetched(1, [], base: 9, below: LogSample.stamp(8))
+            ])
+        var expected = LogSample.head(epoch: await log.head()?.epoch, head: 8, base: 9)
+        expected.last = 0
+        #expect(await log.head() == expected)
+        try await bench.kill(log)
+        #expect(try await bench.open().head() == expected)
+    }
+
+    @Test func `of a damaged entry that was taken away nothing is said`() async throws {
+        let log = try await bench.open(RoomRetention(count: 2))
+        _ = await log.carryOut([.open(room), LogSample.append(1...5)])
+        let changed = "CAST(substr(body, 1, 44) || x'7F' || substr(body, 46) AS BLOB)"
+        try LogBench.edit(bench.file, "UPDATE entries SET body = \(changed) WHERE cseq = 3")
+        #expect(await log.tendAll(now: LogSample.now) == [.trimmed(room, base: 4)])
+        #expect(await log.head()?.below == nil)
+        // The next one that goes is known again.
+        _ = await log.carryOut([LogSample.append(6...6, batch: 2)])
+        #expect(await log.tendAll(now: LogSample.now) == [.trimmed(room, base: 5, below: LogSample.stamp(4))])
     }
 
     @Test func `the oldest entries go when they are too many bytes`() async throws {
@@ -44,11 +73,12 @@ struct LogRetentionTests {
         let rooms = (1...200).map { RoomName("room \($0)")! }
         _ = await log.carryOut(rooms.flatMap { [.open($0), .append($0, batch: 1, old + young), .release($0)] })
         _ = await log.carryOut([.open(rooms[150])])
-        #expect(await log.tendAll(now: LogSample.now) == [.trimmed(rooms[150], base: 6)], "only open rooms are told")
+        let below = (LogSample.stamp(5, at: LogSample.now - 8 * day), LogSample.stamp(8, at: LogSample.now - 6 * day))
+        #expect(await log.tendAll(now: LogSample.now) == [.trimmed(rooms[150], base: 6, below: below.0)], "only open rooms are told")
         for room in rooms { #expect(await log.stored(room).map(\.seq) == [6, 7, 8]) }
         // Not looked at again at once, but after a while.
         #expect(await log.tendAll(now: LogSample.now + 30_000).isEmpty)
-        #expect(await log.tendAll(now: LogSample.now + 2 * day) == [.trimmed(rooms[150], base: 9)])
+        #expect(await log.tendAll(now: LogSample.now + 2 * day) == [.trimmed(rooms[150], base: 9, below: below.1)])
         #expect(await log.head(rooms[3])?.base == 9)
         #expect(await log.carryOut([.append(rooms[3], batch: 2, [.entry(LogSample.entry(9))])]) == [.appended(rooms[3], batch: 2)])
     }

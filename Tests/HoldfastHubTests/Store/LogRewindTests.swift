@@ -47,7 +47,7 @@ struct LogRewindTests {
             await log.close()
             if head?.epoch != epoch { return .renewed(renewals) }
             #expect(renewals.isEmpty)
-            guard case .fetched(1, let stored, _)? = fetched.first, let head else { return .unread }
+            guard case .fetched(1, let stored, _, _)? = fetched.first, let head else { return .unread }
             let isWhole = stored == LogSample.entries(1...20, size: 1500) && head.head == 20
             return isWhole ? .kept : .rewound(to: head.head)
         } catch { return .refused(error) }

@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import RoomCore
 import RoomsStorage
 import Testing
@@ -11,7 +11,7 @@ struct LogTransactionTests {
     let bench = LogBench()
 
     @Test func `nothing is written after a transaction that has ended by itself`() async throws {
-        let failing = NIOLockedValueBox<LogWriter?>(nil)
+        let failing = LockedValue<LogWriter?>(nil)
         let place = LogPlace(directory: bench.path)
         #expect(try place.prepare().isEmpty)
         let writer = LogWriter(place: place, retention: RoomRetention()) { point in

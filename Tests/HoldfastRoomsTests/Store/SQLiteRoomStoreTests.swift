@@ -49,6 +49,39 @@ struct SQLiteRoomStoreTests {
         }
     }
 
+    @Test func `what was open to others is said, once`() throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try SQLiteRoomStore(path: path, hook: nil).close()
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path + "/rooms.sqlite")
+        var said: [String] = []
+        for _ in 1...2 { try SQLiteRoomStore(path: path, hook: nil, warn: { said.append($0) }).close() }
+        #expect(said == ["\(path)/rooms.sqlite was open to others (0640): only its owner may use it now"])
+    }
+
+    #if canImport(Darwin)
+        @Test func `a store stays out of backups, and is protected until the device is unlocked once`() async throws {
+            let path = StoreSample.path()
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            var said: [String] = []
+            for number in 1...2 as ClosedRange<Int64> {
+                let store = try SQLiteRoomStore(path: path, hook: nil, warn: { said.append($0) })
+                try await store.commit([.queue(StoreSample.row(number))])
+                let directory = URL(fileURLWithPath: path, isDirectory: true)
+                #expect(try directory.resourceValues(forKeys: [.isExcludedFromBackupKey]).isExcludedFromBackup == true)
+                // A simulator's files lie on a Mac, which does not tell.
+                #if os(iOS) && !targetEnvironment(simulator)
+                    for file in ["", "/rooms.sqlite", "/rooms.sqlite-wal", "/lock"] {
+                        let protection = try FileManager.default.attributesOfItem(atPath: path + file)[.protectionKey]
+                        #expect(protection as? FileProtectionType == .completeUntilFirstUserAuthentication, "\(file)")
+                    }
+                #endif
+                try store.close()
+            }
+            #expect(said.isEmpty)
+        }
+    #endif
+
     @Test func `a store belongs to one holder at a time`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -142,6 +175,44 @@ struct SQLiteRoomStoreTests {
         #expect(try await store.room(room) == StoredRoom())
         try await store.commit([.queue(StoreSample.row(1))])
         #expect(try await store.room(room).next == 2)
+    }
+
+    /// Only root can give files away.
+    @Test(.enabled(if: geteuid() == 0), arguments: ["", "/rooms.sqlite", "/lock"])
+    func `what belongs to another user is no store of ours`(name: String) throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try SQLiteRoomStore(path: path).close()
+        try FileManager.default.setAttributes([.ownerAccountID: 4242], ofItemAtPath: path + name)
+        let error = #expect(throws: RoomStoreError.self) { try SQLiteRoomStore(path: path) }
+        #expect(error?.description.contains("\(path + name) belongs to another user (uid 4242, and this is 0)") == true)
+    }
+
+    @Test(arguments: [
+        "UPDATE rooms SET next = 9223372036854775807", "UPDATE rooms SET next = 0", "UPDATE rooms SET next = 'abc'",
+        "UPDATE rooms SET epoch = 1.5", "UPDATE rooms SET seq = -1", "UPDATE rooms SET first = x'00'", "UPDATE rooms SET read = 1e300",
+        "UPDATE rooms SET proof = 7", "UPDATE rooms SET id = 9223372036854775807", "UPDATE outbox SET cseq = 9223372036854775807",
+        "UPDATE outbox SET message = 'abc'", "UPDATE outbox SET sent = 'abc'", "UPDATE outbox SET type = x'00'",
+        "UPDATE outbox SET kind = 'edit', about = 'abc'", "UPDATE outbox SET isBinary = 'abc'", "UPDATE outbox SET payload = 'abc'",
+        "UPDATE outbox SET state = 7", "UPDATE outbox SET code = 'abc'", "UPDATE outbox SET reason = x'00'",
+    ]) func `a value that cannot be is told as damage`(sql: String) async throws {
+        let path = StoreSample.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do {
+            let store = try SQLiteRoomStore(path: path)
+            try await store.commit([.queue(StoreSample.row(1)), .append(room, epoch: 9, StoreSample.entries(1...3))])
+            try store.close()
+        }
+        try edit(path, sql)
+        let store = try SQLiteRoomStore(path: path)
+        do throws(RoomStoreError) {
+            _ = try await store.room(room)
+            Issue.record("it was read")
+        } catch {
+            guard case .corrupt = error else { throw error }
+        }
+        // The summary reads less.
+        _ = try? await store.rooms()
     }
 
     /// Does to a store that is closed what the store would not.

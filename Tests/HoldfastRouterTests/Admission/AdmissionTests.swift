@@ -2,7 +2,7 @@ import CodecCore
 import Holdfast
 import HoldfastRouter
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WAMPCore
 import WAMPSigning
@@ -216,7 +216,7 @@ import WAMPSigning
     }
 
     @Test func `what a subscription brought is read only by who may subscribe`() async throws {
-        let trusted = NIOLockedValueBox<WAMPID>(0)
+        let trusted = LockedValue<WAMPID>(0)
         let configuration = WAMPRouterConfiguration.quiet(RouterPolicy(historyLength: 10)) {
             $0.authorization = { session, action, uri, match in
                 let isSecret = action == .subscribe && uri == "com.app.secret." && match == .prefix

@@ -1,7 +1,7 @@
 import CodecCore
 import Holdfast
 import Logging
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WAMPCore
 import WAMPSigning
@@ -12,7 +12,7 @@ import WAMPSigning
 @Suite(.timeLimit(.minutes(1))) struct RouterJournalTests {
     /// Keeps what was logged.
     private struct Keeper: LogHandler {
-        let lines: NIOLockedValueBox<[String]>
+        let lines: LockedValue<[String]>
         var logLevel: Logger.Level
         var metadata: Logger.Metadata = [:]
 
@@ -26,7 +26,7 @@ import WAMPSigning
 
     /// What is logged while a user joins with a ticket, calls itself and hears of itself.
     private func lines(at level: Logger.Level) async throws -> [String] {
-        let lines = NIOLockedValueBox<[String]>([])
+        let lines = LockedValue<[String]>([])
         var users = WAMPUsers()
         users.add("ann", .ticket("sesame"))
         let configuration = WAMPRouterConfiguration.quiet { [users] in
@@ -75,7 +75,7 @@ import WAMPSigning
     }
 
     @Test func `of too many names the oldest are forgotten, and the others stay`() {
-        let lines = NIOLockedValueBox<[String]>([])
+        let lines = LockedValue<[String]>([])
         var journal = RouterJournal(Logger(label: "test") { _ in Keeper(lines: lines, logLevel: .trace) })
         let connection = RouterConnection(1)
         for number in WAMPID(1)...10_002 {
@@ -101,7 +101,7 @@ import WAMPSigning
     }
 
     @Test func `of a text that a client chose the start is told, and on the same line`() async throws {
-        let lines = NIOLockedValueBox<[String]>([])
+        let lines = LockedValue<[String]>([])
         let configuration = WAMPRouterConfiguration.quiet {
             $0.logger = Logger(label: "test") { _ in Keeper(lines: lines, logLevel: .info) }
         }

@@ -1,5 +1,5 @@
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WebSocketApple
 
 /// A system's WebSocket that does what the test says, and nothing else.
@@ -14,7 +14,7 @@ final class ScriptedSocket: SystemSocket {
         var takers: [@Sendable (Result<Message, SystemFailure>) -> Void] = []
         var pongs: [@Sendable (SystemFailure?) -> Void] = []
     }
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
     /// What was asked of it, in order.
     let asked: AsyncStream<Asked>
     private let ask: AsyncStream<Asked>.Continuation

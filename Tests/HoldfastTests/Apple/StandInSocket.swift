@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WebSocketApple
 
 /// A stand-in for `URLSessionWebSocketTask`: what it is asked for is done by one end of a pair in memory.
@@ -13,7 +13,7 @@ final class StandInSocket: SystemSocket {
     private let order: AsyncStream<Order>.Continuation
     private let reading: AsyncStream<Taker>
     private let read: AsyncStream<Taker>.Continuation
-    private let task = NIOLockedValueBox<Task<Void, Never>?>(nil)
+    private let task = LockedValue<Task<Void, Never>?>(nil)
 
     private typealias Taker = @Sendable (Result<Message, SystemFailure>) -> Void
     private enum Order: Sendable {

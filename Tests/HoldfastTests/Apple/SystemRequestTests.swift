@@ -37,6 +37,8 @@ import WebSocketApple
         #expect(problem("wss://example.com/") { $0.tls.identity = .pkcs12(bytes: []) } == .invalidConfiguration)
         #expect(problem("wss://example.com/") { $0.redirects = RedirectPolicy() } == .invalidConfiguration)
         #expect(problem("wss://example.com/") { $0.proxy = .environment } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.httpVersion = .http2 } == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.httpVersion = .automatic } == nil)
         #expect(problem("ws+unix:/run/feed.sock:/") == .invalidConfiguration)
         #expect(problem("wss://example.com/") { $0.headers = ["Upgrade": "h2c"] } == .invalidConfiguration)
         #expect(problem("wss://example.com/") { $0.subprotocols = ["a b"] } == .invalidConfiguration)

@@ -1,6 +1,6 @@
 import Foundation
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WebSocketCore
 
@@ -37,7 +37,7 @@ import WebSocketCore
     }
 
     @Test func `a chain without any of the pins is refused, and reported`() throws {
-        let reports = NIOLockedValueBox<[PinReport]>([])
+        let reports = LockedValue<[PinReport]>([])
         let trust = try trust {
             $0.pins = [try set(try files.keyPin("stranger"))]
             $0.onPinReport = { report in reports.withLockedValue { $0.append(report) } }
@@ -51,7 +51,7 @@ import WebSocketCore
     }
 
     @Test func `a set that only reports lets the server in, and one for others says nothing`() throws {
-        let reports = NIOLockedValueBox<[PinReport]>([])
+        let reports = LockedValue<[PinReport]>([])
         let trust = try trust {
             let pin = try files.keyPin("stranger")
             $0.pins = [try set(pin, mode: .reportOnly), try set(pin, host: "other.example")]

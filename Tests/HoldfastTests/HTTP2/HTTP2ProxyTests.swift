@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 import NIOSSL
 import ScriptedPeers
@@ -28,7 +28,7 @@ extension SocketTests {
                 certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificate).map { .certificate($0) },
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.key, format: .pem)))
             let context = try NIOSSLContext(configuration: tls)
-            let asked = NIOLockedValueBox<[String]>([])
+            let asked = LockedValue<[String]>([])
             try await server.withRunning { server in
                 let port = server.port
                 try await withScriptedServer { channel in
@@ -107,7 +107,7 @@ extension SocketTests {
         }
 
         @Test func `a refusal of the proxy's is told as such to each who waits for the tunnel`() async throws {
-            let asked = NIOLockedValueBox(0)
+            let asked = LockedValue(0)
             try await withScriptedServer { peer in
                 _ = try await peer.readRequest()
                 asked.withLockedValue { $0 += 1 }

@@ -101,6 +101,20 @@ extension SocketTests {
             }
         }
 
+        @Test func `refusals that have not left end the connection when they are many`() async throws {
+            let full = server {
+                $0.maximumConnections = 1
+                $0.http2.maximumStreams = 1000
+            }
+            try await full.withRunning { server in
+                let peer = try await beginAgreed(server)
+                try await peer.send(HTTP2Wire.frame(.settings, [0, 4, 0, 0, 0, 0]))
+                try await peer.send((0..<257 + 101).flatMap { HTTP2Wire.frame(.headers, flags: 5, stream: 2 * $0 + 1, Self.get) })
+                #expect(try await peer.http2(.goAway).suffix(4) == [0, 0, 0, 11], "ENHANCE_YOUR_CALM")
+                _ = await peer.readToEnd()
+            }
+        }
+
         @Test func `what comes right behind a request waits for the app's decision`() async throws {
             let server = WebSocketServer(configuration: .bothVersions) { _ in
                 await Task.yield()

@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 import NIOSSL
 import ScriptedPeers
@@ -92,7 +92,7 @@ extension SocketTests {
 
         @Test func `GOAWAY sends those away that it does not name, and keeps the others`() async throws {
             let (requests, requested) = AsyncStream.makeStream(of: Void.self)
-            let count = NIOLockedValueBox(0)
+            let count = LockedValue(0)
             try await withScriptedServer { peer in
                 try await peer.beginHTTP2()
                 _ = try await peer.http2(.headers)
@@ -148,7 +148,7 @@ extension SocketTests {
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.key, format: .pem)))
             tls.applicationProtocols = ["h2", "http/1.1"]
             let context = try NIOSSLContext(configuration: tls)
-            let count = NIOLockedValueBox(0)
+            let count = LockedValue(0)
             try await withScriptedServer { channel in
                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
             } _: { peer in

@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 import NIOPosix
 import ScriptedPeers
@@ -12,7 +12,7 @@ extension SocketTests {
         private let log = InlineLog()
 
         /// Holds after each message, and goes on when it is told to.
-        private func server(_ goOn: NIOLockedValueBox<[@Sendable () -> Void]>) -> WebSocketServer {
+        private func server(_ goOn: LockedValue<[@Sendable () -> Void]>) -> WebSocketServer {
             WebSocketServer.inline {
                 $0.compression = nil
             } _: { [log] in
@@ -28,7 +28,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [1, 3000, 200_000]) func `nothing comes while it holds, and everything after`(size: Int) async throws {
-            let goOn = NIOLockedValueBox<[@Sendable () -> Void]>([])
+            let goOn = LockedValue<[@Sendable () -> Void]>([])
             try await server(goOn).withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 try await peer.upgrade()
@@ -50,7 +50,7 @@ extension SocketTests {
         }
 
         @Test func `a close frame of its own is answered even so`() async throws {
-            let goOn = NIOLockedValueBox<[@Sendable () -> Void]>([])
+            let goOn = LockedValue<[@Sendable () -> Void]>([])
             let connection = try await server(goOn).withRunning { server in
                 let connection = try await WebSocketConnection.connect(to: server.url())
                 try await connection.send(.text("first"))

@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import ScriptedPeers
 import Testing
 
@@ -73,7 +73,7 @@ extension SocketTests {
 
         /// What a handler could send before it was refused.
         private final class Outbox: Sendable {
-            private let count = NIOLockedValueBox(0)
+            private let count = LockedValue(0)
             var sent: Int { count.withLockedValue(\.self) }
 
             /// Sends until a message is refused, but not for ever; true if one was refused.

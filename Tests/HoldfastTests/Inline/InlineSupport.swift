@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOPosix
 import Testing
 
@@ -20,7 +20,7 @@ final class InlineLog: Sendable {
 
     private let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
-    private let box = NIOLockedValueBox<(faults: [String], received: Int)>(([], 0))
+    private let box = LockedValue<(faults: [String], received: Int)>(([], 0))
 
     init() { (events, continuation) = AsyncStream.makeStream() }
 

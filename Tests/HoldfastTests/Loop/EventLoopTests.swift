@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastServer
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOPosix
 import ScriptedPeers
 import Testing
@@ -115,7 +115,7 @@ extension SocketTests {
         @Test func `a task on the event loop that always finds something to do does not keep others from it`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 try await WebSocketConnection.withConnection(to: server.url()) { connection in
-                    let isOver = NIOLockedValueBox(false)
+                    let isOver = LockedValue(false)
                     async let busy: Void = connection.onEventLoop { _ in
                         while !isOver.withLockedValue(\.self) { await Task.yield() }
                     }

@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastServer
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import ScriptedPeers
 import Testing
 
@@ -221,7 +221,7 @@ extension SocketTests {
         /// Each loop takes a batch, keeps one message, and puts the rest back: that must not pass for room.
         @Test(arguments: Place.allCases, [100, 5000, 60_000])
         func `a server that floods waits, though the client takes one message at a time`(place: Place, size: Int) async throws {
-            let sent = NIOLockedValueBox(0)
+            let sent = LockedValue(0)
             let server = WebSocketServer { connection, _ in
                 while true {
                     try await connection.send(.binary([UInt8](repeating: 1, count: size)))

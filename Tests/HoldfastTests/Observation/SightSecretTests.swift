@@ -4,7 +4,7 @@ import HoldfastTesting
 import InMemoryLogging
 import InMemoryTracing
 import MetricsTestKit
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import Tracing
 
@@ -20,7 +20,7 @@ extension SocketTests {
         func `wherever it stands, it is in no line, label or span, also when the server repeats it`(
             _ placement: CredentialPlacement
         ) async throws {
-            let (sight, asked) = (Sight(), NIOLockedValueBox(0))
+            let (sight, asked) = (Sight(), LockedValue(0))
             let secret = Self.secret
             let server = WebSocketServer(upgrade: { request in
                 let time = asked.withLockedValue { count in

@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastServer
 import HoldfastTesting
 import InMemoryTracing
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import Tracing
 
@@ -37,7 +37,7 @@ extension SocketTests {
     @Suite struct SightTracingTests {
         @Test func `the server's trace goes on from the attempt's span`() async throws {
             let sight = Sight()
-            let seen = NIOLockedValueBox<[String?]>([])
+            let seen = LockedValue<[String?]>([])
             let server = WebSocketServer { connection, request in
                 seen.withLockedValue { $0 = ["trace", "span"].map { request.headers["in-memory-\($0)-id"] } }
                 for try await message in connection.messages { try await connection.send(message) }

@@ -1,5 +1,6 @@
 import Holdfast
 import HoldfastServer
+import WebSocketRuntime
 import ScriptedPeers
 import Testing
 
@@ -21,7 +22,8 @@ extension SocketTests {
                 #expect(error.code == .protocolViolation)
                 #expect((error.underlying as? ProtocolViolation)?.kind == .messageTooBig)
                 #expect(error.description.contains("1048577") && error.description.contains("1048576"))
-                #expect(!error.isRetryable)
+                #expect(error.description.contains("(limits.message)"), "which setting it is")
+                #expect(error.isRetryable, "another connection has nothing to do with that message")
                 #expect(error.closeRecord?.sent?.code == .messageTooBig)
                 #expect(error.closeRecord?.closedFirst == .local)
                 for await code in codes {
@@ -41,6 +43,72 @@ extension SocketTests {
                 let configuration = WebSocketConfiguration.with { $0.limits.message = 100 }
                 let error = await (try WebSocketConnection.connect(to: url, configuration: configuration)).end()
                 #expect((error?.underlying as? ProtocolViolation)?.kind == .messageTooBig)
+            }
+        }
+
+        @Test func `pain 10: a message over the limit ends its connection and not the socket, unless the policy says so`() async throws {
+            let count = LockedValue(0)
+            let server = WebSocketServer { connection, _ in
+                let number = count.withLockedValue { count in
+                    count += 1
+                    return count
+                }
+                try await connection.send(number == 1 ? .binary([UInt8](repeating: 1, count: 101)) : .text("fine"))
+                for try await _ in connection.messages {}
+            }
+            try await server.withRunning { server in
+                func socket(_ change: (inout ReconnectPolicy) -> Void) -> WebSocket {
+                    WebSocket(server.url()) { options in
+                        options.connection.limits.message = 100
+                        options.reconnect = ReconnectPolicy(backoff: Backoff(base: .milliseconds(10)), spacing: .zero)
+                        change(&options.reconnect)
+                    }
+                }
+                let (lasting, words) = (socket { _ in }, "message too big: 101 bytes, at most 100 are allowed (limits.message)")
+                var causes: [WebSocketError] = []
+                for await event in lasting.events {
+                    if case .reconnecting(_, _, let cause) = event { causes.append(cause) }
+                    if case .message(let message) = event {
+                        #expect(message == .text("fine"))
+                        break
+                    }
+                }
+                #expect(causes.count == 1 && causes[0].closeRecord?.sent?.code == .messageTooBig)
+                #expect(causes.allSatisfy { $0.description.contains(words) })
+                await lasting.close()
+
+                count.withLockedValue { $0 = 0 }
+                var last: WebSocketEvent?
+                for await event in socket({ $0.losses[.messageTooBig] = .final }).events { last = event }
+                guard case .closed(let closure)? = last else { throw CancellationError() }
+                #expect(closure.error?.description.contains(words) == true)
+                #expect(count.withLockedValue(\.self) == 1)
+            }
+        }
+
+        @Test func `pain 10: a server's limit ends the connection of whoever sends too much, and the next one serves`() async throws {
+            var configuration = WebSocketServerConfiguration()
+            configuration.limits.message = 100
+            let server = WebSocketServer(configuration: configuration) { connection, _ in
+                for try await message in connection.messages { try await connection.send(message) }
+            }
+            try await server.withRunning { server in
+                let socket = WebSocket(server.url()) { options in
+                    options.reconnect = ReconnectPolicy(backoff: Backoff(base: .milliseconds(10)), spacing: .zero)
+                }
+                try await socket.send(.binary([UInt8](repeating: 1, count: 101)))
+                for await event in socket.events {
+                    if case .reconnecting(_, _, let cause) = event {
+                        #expect(cause.closeRecord?.received?.code == .messageTooBig)
+                        #expect(cause.closeRecord?.received?.reason.contains("(limits.message)") == true, "it names the server's setting")
+                        try await socket.send(.text("short"))
+                    }
+                    if case .message(let message) = event {
+                        #expect(message == .text("short"))
+                        break
+                    }
+                }
+                await socket.close()
             }
         }
 

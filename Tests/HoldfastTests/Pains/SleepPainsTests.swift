@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 
 /// wire-webapp#21655, "lock stuck after sleep": the machine sleeps for hours, wherever the session stands, and the clock has moved on.
@@ -9,7 +9,7 @@ import Testing
 
     /// A provider that says nothing the first time, and gives what it is asked for from then on.
     private final class Forgetful: Sendable {
-        private let count = NIOLockedValueBox(0)
+        private let count = LockedValue(0)
         /// `talk` keeps the silence going.
         private let (silence, talk) = AsyncStream.makeStream(of: Never.self)
 
@@ -51,8 +51,8 @@ import Testing
         #expect(await story.next() == .opened)
         stage.clock.advance(by: Self.night)
         first.cut()
-        #expect(await story.next() == .reconnecting(attempt: 1, delay: .milliseconds(500), .lost))
-        #expect(await stage.pause() == .milliseconds(500))
+        #expect(await story.next() == .reconnecting(attempt: 1, delay: .seconds(1), .lost))
+        #expect(await stage.pause() == .seconds(1))
         let second = try await stage.accept()
         #expect(await story.next() == .opened)
         try await second.send(.text("good morning"))

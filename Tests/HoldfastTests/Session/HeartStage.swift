@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 
 /// A socket over memory whose connections live by the same manual clock as the socket itself.
@@ -67,7 +67,7 @@ final class HeartPaths: PathSource {
 
 /// Gives everybody who asks another token: `token-1`, then `token-2`.
 final class HeartTokens: Sendable {
-    private let count = NIOLockedValueBox(0)
+    private let count = LockedValue(0)
 
     func next() -> Credential {
         count.withLockedValue { count in

@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct SessionCloseTests {
@@ -17,7 +17,7 @@ import Testing
         #expect(await story.next() == nil)
     }
 
-    @Test(arguments: [CloseCode.policyViolation, .messageTooBig, CloseCode(rawValue: 4001)])
+    @Test(arguments: [CloseCode.policyViolation, .invalidPayload, CloseCode(rawValue: 4001)])
     func `a peer that closes for a reason that stays ends it with an error`(_ code: CloseCode) async throws {
         let stage = Stage()
         let peer = try await stage.accept()
@@ -148,7 +148,7 @@ import Testing
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let (client, peer) = MemoryTransport.pair()
-        let handed = NIOLockedValueBox<MemoryTransport?>(client)
+        let handed = LockedValue<MemoryTransport?>(client)
         var socket: WebSocket? = WebSocket(clock: ManualClock()) { _ async throws(WebSocketError) in
             begin.yield()
             await Task { for await _ in gate {} }.value  // Pays no heed to cancellation.

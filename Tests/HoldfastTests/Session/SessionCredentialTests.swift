@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastServer
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WebSocketCore
 
@@ -9,7 +9,7 @@ import WebSocketCore
 @Suite(.timeLimit(.minutes(1))) struct SessionCredentialTests {
     /// Gives `token 1`, `token 2`…; fails as told.
     final class Tokens: Sendable {
-        private let state = NIOLockedValueBox((count: 0, failure: (any Error & Sendable)?.none, life: Duration?.none))
+        private let state = LockedValue((count: 0, failure: (any Error & Sendable)?.none, life: Duration?.none))
         var count: Int { state.withLockedValue(\.count) }
 
         init(life: Duration? = nil) { state.withLockedValue { $0.life = life } }
@@ -63,6 +63,27 @@ import WebSocketCore
         #expect(stage.attempts.total == 0)
     }
 
+    @Test func `a provider that fails is told in its own words, which no log holds`() async throws {
+        struct Locked: Error {}
+        let tokens = Tokens()
+        tokens.fail(with: CredentialUnavailable(isRetryable: false, "signed out"))
+        var errors: [WebSocketError?] = []
+        for await event in stage(tokens).socket.events { if case .closed(let closure) = event { errors.append(closure.error) } }
+        let other = Stage {
+            $0.credentials = .bearer { throw Locked() }
+            $0.reconnects = false
+        }
+        for await state in other.socket.states {
+            guard case .disconnected(let error?) = state else { continue }
+            errors.append(error)
+            break
+        }
+        #expect(errors.first??.description == "the provider of credentials failed: signed out")
+        #expect(errors.first??.underlying is CredentialUnavailable)
+        #expect(errors.last??.description == "the provider of credentials failed: Locked()")
+        #expect(errors.last??.transport.detail == "the provider of credentials failed")
+    }
+
     @Test func `a credential that expires is replaced ahead, and a new connection takes over before the old one goes`() async throws {
         let stage = stage(Tokens(life: .seconds(600)))
         var story = stage.story()
@@ -105,7 +126,7 @@ import WebSocketCore
 extension SocketTests {
     @Suite struct CredentialTests {
         @Test func `a token stands in the request, and one that is refused is replaced`() async throws {
-            let seen = NIOLockedValueBox<[String?]>([])
+            let seen = LockedValue<[String?]>([])
             let server = WebSocketServer(upgrade: { request in
                 let token = request.head.headers["Authorization"]
                 seen.withLockedValue { $0.append(token) }

@@ -1,7 +1,7 @@
 import Metrics
 import HoldfastTesting
 import MetricsTestKit
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 
 @testable import Holdfast
@@ -112,7 +112,7 @@ import Testing
 
     /// What looks at message after message, and at the tenth ends the task that it is called from.
     private final class Flood: Sendable, MessageCodec {
-        private let seen = NIOLockedValueBox(0)
+        private let seen = LockedValue(0)
         var count: Int { seen.withLockedValue(\.self) }
 
         func see() {

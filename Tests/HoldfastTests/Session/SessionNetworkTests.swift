@@ -1,6 +1,6 @@
 import HoldfastServer
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 
 @testable import Holdfast
@@ -83,7 +83,7 @@ import Testing
         }
 
         @Test func `a source looks again and again, and tells what changed`() async throws {
-            let looks = NIOLockedValueBox(0)
+            let looks = LockedValue(0)
             let source = LinuxPathSource(every: .milliseconds(100)) {
                 let look = looks.withLockedValue { looks in
                     looks += 1

@@ -60,7 +60,7 @@ import Testing
         #expect(await story.next() == .opened)
         stage.clock.advance(by: .seconds(10))
         peer.cut()
-        #expect(await story.next() == .reconnecting(attempt: 1, delay: .milliseconds(500), .lost))
+        #expect(await story.next() == .reconnecting(attempt: 1, delay: .seconds(1), .lost))
     }
 
     @Test func `a connection that flaps keeps its delays`() async throws {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [CloseCode.goingAway, .internalError, .serviceRestart, .tryAgainLater])
+    @Test(arguments: [CloseCode.goingAway, .messageTooBig, .internalError, .serviceRestart, .tryAgainLater])
     func `a server that goes away is asked again`(_ code: CloseCode) async throws {
         let stage = Stage()
         var story = stage.story()

@@ -33,6 +33,47 @@ import Testing
         stage.clock.advance(by: .milliseconds(700))
         let error = try #require(await #expect(throws: WebSocketError.self) { try await sending.value })
         #expect(error.code == .timedOut && (error.underlying as? WebSocketError)?.httpStatus == 503)
+        #expect(error.description.contains("no connection took it in time (the server answered 503)"))
+    }
+
+    @Test func `whoever wants something of a socket that a wrong URL has ended is told of the URL, also once it is closed`() async throws {
+        let socket = WebSocket("http://example.com/")
+        // Until it has ended, a ping fails for want of a connection.
+        for await state in socket.states { if case .closed = state { break } }
+        for _ in 1...2 {
+            let errors = [
+                await #expect(throws: WebSocketError.self) { try await socket.send(.text("never")) },
+                await #expect(throws: WebSocketError.self) { try await socket.ping() },
+                await #expect(throws: WebSocketError.self) { _ = try await socket.request(.text("never"), matching: { _ in true }) },
+            ]
+            for error in errors {
+                let cause = try #require(error?.underlying as? WebSocketError)
+                #expect(error?.code == .closed && cause.code == .invalidURL)
+                #expect(error?.description.hasSuffix("the socket is closed (\(cause.transport.detail))") == true)
+            }
+            await socket.close()
+        }
+    }
+
+    @Test func `what went wrong before a connection is no cause of what comes after it`() async throws {
+        let stage = Stage()
+        try await stage.refuse()
+        await stage.pause()
+        _ = try await stage.accept()
+        await stage.state { if case .connected = $0 { true } else { false } }
+        await stage.socket.close()
+        let error = await #expect(throws: WebSocketError.self) { try await stage.socket.send(.text("never")) }
+        #expect(error?.description == "the message was not sent: the socket is closed" && error?.underlying == nil)
+    }
+
+    @Test func `an answer that does not come says why there is no connection`() async throws {
+        let stage = Stage()
+        try await stage.refuse()
+        let asking = Task { try await stage.socket.request(.text("never"), matching: { _ in true }, timeout: .milliseconds(700)) }
+        await stage.pause(of: .milliseconds(700))
+        let error = await #expect(throws: WebSocketError.self) { _ = try await asking.value }
+        #expect(error?.code == .timedOut && (error?.underlying as? WebSocketError)?.code == .unreachable)
+        #expect(error?.description.contains("(the server is down)") == true)
     }
 
     @Test func `a cancelled send waits no more`() async throws {

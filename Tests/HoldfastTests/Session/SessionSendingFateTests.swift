@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 
 /// Every send ends in exactly one of three ways.
@@ -72,7 +72,7 @@ import Testing
         let stage = Stage(sending: .queue(50), configuration: configuration)
         // Whoever stays away from the events stops the reconnecting.
         let listening = Task { for await _ in stage.socket.events {} }
-        let isEnough = NIOLockedValueBox(false)
+        let isEnough = LockedValue(false)
         let receiving = Task {
             var arrived: Set<String> = []
             for round in 1...20 {

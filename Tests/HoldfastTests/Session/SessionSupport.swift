@@ -1,12 +1,12 @@
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 
 /// A socket in a world where nothing happens by itself: its attempts are answered by the test, its time is the test's.
 struct Stage: Sendable {
-    /// No chance: 1 s before the second attempt, then 2 s, 4 s…; half a second after a loss of a stable connection.
-    static let policy = ReconnectPolicy(backoff: Backoff(base: .milliseconds(500), jitter: .proportional(0)), stableAfter: .seconds(10))
+    /// No chance: 1 s before the second attempt, then 2 s, 4 s…; 1 s again after a loss of a stable connection.
+    static let policy = ReconnectPolicy(backoff: Backoff(base: .seconds(1), jitter: .proportional(0)), stableAfter: .seconds(10))
 
     let clock = ManualClock()
     let server: MemoryServer
@@ -60,7 +60,7 @@ struct Stage: Sendable {
 
 /// How many attempts there were, and how many at once at most.
 final class AttemptCount: Sendable {
-    private let state = NIOLockedValueBox((total: 0, now: 0, most: 0))
+    private let state = LockedValue((total: 0, now: 0, most: 0))
     var total: Int { state.withLockedValue(\.total) }
     var mostAtOnce: Int { state.withLockedValue(\.most) }
 

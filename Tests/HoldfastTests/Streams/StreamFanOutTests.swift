@@ -1,7 +1,7 @@
 import CodecCore
 @testable import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import StreamCore
 import Testing
 import WebSocketCore

@@ -1,6 +1,6 @@
 @testable import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WebSocketCore
 
 struct StreamTick: Codable, Hashable, Sendable {
@@ -50,7 +50,7 @@ struct StreamStage: Sendable {
 
 /// How often something was decoded.
 final class StreamDecodings: Sendable {
-    private let total = NIOLockedValueBox(0)
+    private let total = LockedValue(0)
     var count: Int { total.withLockedValue(\.self) }
     func add() { total.withLockedValue { $0 += 1 } }
 }

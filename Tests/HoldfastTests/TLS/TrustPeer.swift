@@ -1,5 +1,5 @@
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 import NIOSSL
 import NIOTLS
@@ -23,7 +23,7 @@ struct TrustPeer: Sendable {
     /// What it answers to each request but that for `/taken`, after it has asked for a client certificate; nil: it agrees.
     var refusal: ResponseHead?
     var applicationProtocols: [String] = []
-    let seen = NIOLockedValueBox(Seen())
+    let seen = LockedValue(Seen())
 
     func run(_ client: (_ port: String) async throws -> Void) async throws {
         let context = try NIOSSLContext(configuration: configuration())
@@ -64,9 +64,9 @@ struct TrustPeer: Sendable {
 /// Notes what was agreed and what came.
 private final class TrustEar: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-    private let seen: NIOLockedValueBox<TrustPeer.Seen>
+    private let seen: LockedValue<TrustPeer.Seen>
 
-    init(_ seen: NIOLockedValueBox<TrustPeer.Seen>) { self.seen = seen }
+    init(_ seen: LockedValue<TrustPeer.Seen>) { self.seen = seen }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case TLSUserEvent.handshakeCompleted(let name)? = event as? TLSUserEvent {

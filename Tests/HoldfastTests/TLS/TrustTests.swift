@@ -1,6 +1,6 @@
 import Foundation
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOSSL
 import ScriptedPeers
 import Testing
@@ -133,7 +133,7 @@ extension SocketTests {
         @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
         func `without a pin nothing is sent, and the error shows what the chain has`(version: TLSVersion) async throws {
             let peer = TrustPeer(certificates: try files, version: version)
-            let reports = NIOLockedValueBox<[PinReport]>([])
+            let reports = LockedValue<[PinReport]>([])
             try await peer.run { port in
                 let options = try rooted {
                     $0.pins = [PinSet("localhost", pins: [try Pin(files.keyPin("stranger"))])]
@@ -159,7 +159,7 @@ extension SocketTests {
         }
 
         @Test func `a set that only reports lets the connection open, and tells the app`() async throws {
-            let reports = NIOLockedValueBox<[PinReport]>([])
+            let reports = LockedValue<[PinReport]>([])
             try await TrustPeer(certificates: try files).run { port in
                 let strange = try Pin(files.keyPin("stranger"))
                 try await expectOpen(
@@ -287,6 +287,21 @@ extension SocketTests {
                 dump(identity, to: &text)
                 #expect(!text.contains("hush") && !text.contains("[1, 2]"))
             }
+        }
+
+        @Test func `DER where PEM is wanted is called by its name, with the way to PEM`() async throws {
+            let pem = try Data(contentsOf: URL(filePath: files.path("client.pem")))
+            let der = PEMSource.bytes(try #require(PEM.certificates(in: Array(pem))?.first))
+            let key = PEMSource.file(try files.path("client.key"))
+            let (url, words) = ("wss://127.0.0.1:1/", ["it is DER, and PEM is wanted", "openssl x509 -inform der"])
+            await expectFailure(.invalidConfiguration, words, url, try rooted { $0.additionalRoots = [der] })
+            await expectFailure(
+                .invalidConfiguration, words + ["the client certificate"], url,
+                try rooted { $0.identity = .pem(certificates: der, privateKey: key) })
+            let keyInDER = PEMSource.bytes([0x30, 6, 0x02, 1, 0, 0x04, 1, 7])
+            await expectFailure(
+                .invalidConfiguration, ["the client certificate's key", "it is DER", "openssl pkey -inform der"], url,
+                try rooted { $0.identity = .pem(certificates: .file(try files.path("client.pem")), privateKey: keyInDER) })
         }
 
         // MARK: Versions and names

@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 
 extension MemoryTransport {
@@ -38,7 +38,7 @@ func telemetryEventually(_ isSo: () async -> Bool) async -> Bool { await Sight.e
 
 /// Keeps what it is told.
 final class TelemetryNotes<Note: Sendable>: Sendable {
-    private let notes = NIOLockedValueBox<[Note]>([])
+    private let notes = LockedValue<[Note]>([])
     var all: [Note] { notes.withLockedValue(\.self) }
 
     func add(_ note: Note) { notes.withLockedValue { $0.append(note) } }

@@ -1,22 +1,34 @@
 import Holdfast
-import HoldfastServer
 import HoldfastTesting
 import Testing
 
 /// The transports that the suites in this folder hold to one promise.
 enum TransportKind: CaseIterable, CustomTestStringConvertible {
-    case memory, tcp, compressedTCP, http2, urlSession
+    case memory, urlSession
+    #if SwiftNIO
+        case tcp, compressedTCP, http2
+    #endif
 
     /// Those that send the pieces of a message as they come; the system's WebSocket takes whole messages only.
-    static let streaming: [Self] = [.memory, .tcp, .compressedTCP]
+    #if SwiftNIO
+        static let streaming: [Self] = [.memory, .tcp, .compressedTCP]
+        static let uncompressed: [Self] = [.memory, .tcp]
+        static let overSockets: [Self] = [.tcp, .compressedTCP]
+    #else
+        static let streaming: [Self] = [.memory]
+        static let uncompressed: [Self] = [.memory]
+        static let overSockets: [Self] = []
+    #endif
 
     var testDescription: String {
         switch self {
         case .memory: "in memory"
-        case .tcp: "over TCP"
-        case .compressedTCP: "over TCP, compressed"
-        case .http2: "over HTTP/2"
         case .urlSession: "over a stand-in for URLSession"
+        #if SwiftNIO
+            case .tcp: "over TCP"
+            case .compressedTCP: "over TCP, compressed"
+            case .http2: "over HTTP/2"
+        #endif
         }
     }
 
@@ -35,10 +47,12 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
             let (client, server) = MemoryTransport.pair(configuration: configuration)
             try await body(client, server)
         case .urlSession: try await withStandInSocket(configuration) { client, server, _ in try await body(client, server) }
-        case .tcp, .compressedTCP, .http2:
-            try await withServer(configuration) { running, configuration, accepted in
-                try await Self.connect(to: running.port, configuration, accepted, body)
-            }
+        #if SwiftNIO
+            case .tcp, .compressedTCP, .http2:
+                try await withServer(configuration) { port, configuration, accepted in
+                    try await Self.connect(to: port, configuration, accepted, body)
+                }
+        #endif
         }
     }
 
@@ -59,53 +73,22 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
             }
             try await body(client, server, link)
         case .urlSession: try await withStandInSocket(configuration, body)
-        case .tcp, .compressedTCP, .http2:
-            try await withServer(configuration) { running, configuration, accepted in
-                let faulty = try await FaultyLink.start(to: running.port)
-                defer { faulty.cut() }
-                let link = Link {
-                    faulty.stall()
-                } resume: {
-                    faulty.resume()
-                } cut: {
-                    faulty.cut()
+        #if SwiftNIO
+            case .tcp, .compressedTCP, .http2:
+                try await withServer(configuration) { port, configuration, accepted in
+                    let faulty = try await FaultyLink.start(to: port)
+                    defer { faulty.cut() }
+                    let link = Link {
+                        faulty.stall()
+                    } resume: {
+                        faulty.resume()
+                    } cut: {
+                        faulty.cut()
+                    }
+                    try await Self.connect(to: faulty.port, configuration, accepted) { try await body($0, $1, link) }
                 }
-                try await Self.connect(to: faulty.port, configuration, accepted) { try await body($0, $1, link) }
-            }
+        #endif
         }
-    }
-
-    private typealias Accepted = AsyncStream<any MessageTransport>
-
-    private func withServer(
-        _ configuration: WebSocketConfiguration, _ body: (RunningServer, WebSocketConfiguration, Accepted) async throws -> Void
-    ) async throws {
-        var configuration = configuration
-        configuration.compression = self == .compressedTCP ? CompressionOptions() : nil
-        configuration.httpVersion = self == .http2 ? .http2 : .http1
-        let (accepted, accept) = Accepted.makeStream()
-        var options = WebSocketServerConfiguration()
-        options.httpVersion = configuration.httpVersion
-        (options.limits, options.timeouts) = (configuration.limits, configuration.timeouts)
-        (options.compression, options.delivery) = (configuration.compression, configuration.delivery)
-        options.slowConsumers = .disconnect(after: configuration.timeouts.stall)
-        let server = WebSocketServer(configuration: options) { connection, _ in
-            accept.yield(connection.transport)
-            _ = await connection.transport.ended()
-        }
-        try await server.withRunning { try await body($0, configuration, accepted) }
-    }
-
-    private static func connect(
-        to port: Int, _ configuration: WebSocketConfiguration, _ accepted: Accepted,
-        _ body: (any MessageTransport, any MessageTransport) async throws -> Void
-    ) async throws {
-        let client = try await WebSocketConnection.connect(to: "ws://127.0.0.1:\(port)/", configuration: configuration).transport
-        defer { client.abort() }
-        var peers = accepted.makeAsyncIterator()
-        let peer = try #require(await peers.next())
-        defer { peer.abort() }
-        try await body(client, peer)
     }
 
     /// Bytes that may lie between a sender and one who takes nothing, beside both ends' own buffers: what the system's sockets hold.

@@ -117,7 +117,7 @@ import Testing
     }
 
     /// In memory nothing lies between the two ends, so what was not taken is gone with the sender.
-    @Test(arguments: [TransportKind.tcp, .compressedTCP])
+    @Test(arguments: TransportKind.overSockets)
     func `an app that does not keep up still gets what came before the peer ran out of patience`(_ kind: TransportKind) async throws {
         var configuration = WebSocketConfiguration()
         configuration.limits.receiveBuffer = 1000

@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 
 /// What a transport says of how far its socket has come.
@@ -24,12 +24,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [TransportKind.memory, .tcp])
+    @Test(arguments: TransportKind.uncompressed)
     func `nothing is written before the socket has every byte`(_ kind: TransportKind) async throws {
         try await kind.withLink(Self.large) { client, server, link in
             link.stall()
             try await client.send(Self.flood)
-            let isMoving = NIOLockedValueBox(false)
+            let isMoving = LockedValue(false)
             let (told, tell) = AsyncStream.makeStream(of: Bool.self)
             client.whenWritten { isWritten in tell.yield(isWritten && isMoving.withLockedValue(\.self)) }
             // Time for what must not happen. A ping would not do: it may have to wait for the frame, and no time runs for it until then.
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [TransportKind.memory, .tcp])
+    @Test(arguments: TransportKind.uncompressed)
     func `what the socket did not take before the link was cut is not written`(_ kind: TransportKind) async throws {
         try await kind.withLink(Self.large) { client, _, link in
             link.stall()

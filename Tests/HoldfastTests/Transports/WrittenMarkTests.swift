@@ -1,5 +1,5 @@
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -33,8 +33,8 @@ import Testing
         #expect(answer.withLockedValue { $0 == false })
     }
 
-    private func askAboutAMessage() throws -> NIOLockedValueBox<Bool?> {
-        let answer = NIOLockedValueBox<Bool?>(nil)
+    private func askAboutAMessage() throws -> LockedValue<Bool?> {
+        let answer = LockedValue<Bool?>(nil)
         #expect(try socket.offer(.text("held")))
         socket.whenWritten { isWritten in answer.withLockedValue { $0 = isWritten } }
         channel.embeddedEventLoop.run()

@@ -1,14 +1,14 @@
 import Holdfast
 import HoldfastServer
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 
 /// What the provider of credentials is told of a 401.
 @Suite(.timeLimit(.minutes(1))) struct WaysChallengeTests {
     /// Notes what it is asked, and gives something.
     private final class WaysProvider: Sendable {
-        private let asked = NIOLockedValueBox<[CredentialRequest]>([])
+        private let asked = LockedValue<[CredentialRequest]>([])
 
         /// The requests so far, each as its challenges in words.
         var requests: [[String]] {
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `a provider of names and passwords is told as well`() async throws {
-        let asked = NIOLockedValueBox<[String?]>([])
+        let asked = LockedValue<[String?]>([])
         let stage = Stage {
             $0.credentials = .basic { request in
                 asked.withLockedValue { $0.append(request.challenges.first?.realm) }

@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import ScriptedPeers
 import Testing
 import WebSocketApple
@@ -94,7 +94,7 @@ import WebSocketApple
 
     @Test func `whoever wants to store them is told of changes only`() async throws {
         try await Self.server.withRunning { server in
-            let told = NIOLockedValueBox<[String]>([])
+            let told = LockedValue<[String]>([])
             let store = CookieStore { store in told.withLockedValue { $0.append(store.jar.cookies.map(\.value).joined()) } }
             for _ in 0..<4 {
                 let connection = try await WebSocketConnection.connect(to: server.url(), configuration: .with { $0.cookies = store })

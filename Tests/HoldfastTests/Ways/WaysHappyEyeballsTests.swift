@@ -1,5 +1,4 @@
 import HoldfastServer
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import Testing
@@ -18,7 +17,7 @@ import WebSocketRuntime
         let loop: any EventLoop
         let version4: [SocketAddress]?
         let version6: [SocketAddress]?
-        private let open = NIOLockedValueBox<[EventLoopPromise<[SocketAddress]>]>([])
+        private let open = LockedValue<[EventLoopPromise<[SocketAddress]>]>([])
 
         init(_ loop: any EventLoop, _ version4: [SocketAddress]?, _ version6: [SocketAddress]?) {
             (self.loop, self.version4, self.version6) = (loop, version4, version6)

@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 import NIOSSL
 import ScriptedPeers
@@ -96,7 +96,7 @@ import Testing
             certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificate).map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.key, format: .pem)))
         let context = try NIOSSLContext(configuration: tls)
-        let asked = NIOLockedValueBox<[String]>([])
+        let asked = LockedValue<[String]>([])
         var error: WebSocketError?
         try await withScriptedServer { channel in
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))

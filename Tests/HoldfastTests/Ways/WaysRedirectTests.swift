@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import ScriptedPeers
 import Testing
 
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func `a loop ends at the limit`() async throws {
-        let visits = NIOLockedValueBox(0)
+        let visits = LockedValue(0)
         let loop = Self.server {
             visits.withLockedValue { $0 += 1 }
             return "/from"

@@ -1,3 +1,4 @@
+import Foundation
 import Holdfast
 import Testing
 
@@ -129,11 +130,26 @@ import Testing
 
     @Test func `a subprotocol that is chosen is good, and none of those offered is a warning`() {
         let chosen = DoctorCase.finding("upgrade.subprotocol") {
-            $0.upgrade?.subprotocolsOffered = ["a", "b"]
-            $0.upgrade?.subprotocol = "b"
+            $0.upgrade?.offer(["chat", "mqtt"])
+            $0.upgrade?.take(Agreement(subprotocol: "mqtt", response: ResponseHead(status: 101)))
         }
-        #expect(chosen?.text == "the server chose the subprotocol b of a, b")
-        #expect(DoctorCase.finding("upgrade.subprotocolIgnored") { $0.upgrade?.subprotocolsOffered = ["a"] }?.severity == .warning)
+        #expect(chosen?.text == "the server chose the subprotocol mqtt of chat, mqtt")
+        #expect(DoctorCase.finding("upgrade.subprotocolIgnored") { $0.upgrade?.offer(["chat"]) }?.severity == .warning)
+    }
+
+    @Test func `a subprotocol that may be a token is shown neither in words nor in JSON`() throws {
+        var view = UpgradeView()
+        view.offer(["chat", "bearer.s3cr3t"])
+        let ignored = DoctorCase.finding("upgrade.subprotocolIgnored") { [view] in $0.upgrade = view }
+        #expect(ignored?.text == "the server chose none of the subprotocols chat, <hidden>")
+        let answer = ResponseHead(status: 101, headers: ["Sec-WebSocket-Protocol": "bearer.s3cr3t"])
+        view.take(answer)
+        view.take(Agreement(subprotocol: "bearer.s3cr3t", response: answer))
+        let chosen = DoctorCase.finding("upgrade.subprotocol") { [view] in $0.upgrade = view }
+        #expect(chosen?.text == "the server chose the subprotocol <hidden> of chat, <hidden>")
+        let opened = DoctorCase.finding("upgrade.opened") { [view] in $0.upgrade = view }
+        #expect(opened?.details == ["Sec-WebSocket-Protocol: <hidden>"])
+        #expect(!String(decoding: try JSONEncoder().encode(view), as: UTF8.self).contains("s3cr3t"))
     }
 
     // MARK: On the way

@@ -22,16 +22,18 @@ import WAMPCore
         let configuration = try configuration()
         #expect(configuration.policy.realms == nil && configuration.policy.historyLength == 0)
         #expect(configuration.policy.quirks == RouterPolicy.Quirks() && configuration.policy.hasMetaAPI)
+        #expect(!configuration.policy.allowsKilling)
         #expect((configuration.authenticator as? WAMPUsers)?.anonymousRole == "anonymous")
         #expect(configuration.logger.logLevel == .info)
     }
 
     @Test func `options change the policy`() throws {
         let configuration = try configuration(
-            "--realm", "one", "--realm", "two", "--quirks", "crossbar", "--history", "10", "--strict-uris", "--no-meta", "--trace")
+            "--realm", "one", "--realm", "two", "--quirks", "crossbar", "--history", "10", "--strict-uris", "--no-meta", "--allow-kill",
+            "--trace")
         #expect(configuration.policy.realms == ["one", "two"] && configuration.policy.historyLength == 10)
         #expect(configuration.policy.quirks == .crossbar)
-        #expect(configuration.policy.hasStrictURIs && !configuration.policy.hasMetaAPI)
+        #expect(configuration.policy.hasStrictURIs && !configuration.policy.hasMetaAPI && configuration.policy.allowsKilling)
         #expect(configuration.logger.logLevel == .trace)
     }
 

@@ -1,5 +1,5 @@
 import CodecCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WAMPCore
 import WAMPSigning
@@ -28,7 +28,7 @@ struct WAMPAuthenticationTests {
 
     @Test("a ticket is shown as it is, and made anew for each joining")
     func tickets() async throws {
-        let made = NIOLockedValueBox(0)
+        let made = LockedValue(0)
         let authentication = WAMPAuthentication.ticket(user: "joe") {
             made.withLockedValue { made in
                 made += 1

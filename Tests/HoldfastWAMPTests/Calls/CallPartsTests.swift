@@ -2,7 +2,7 @@ import CodecCore
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WAMPCore
 
@@ -98,7 +98,7 @@ import WAMPCore
         let hasty = try stage.wamp.callInParts("com.app.hasty", [1], options: CallOptions(joinPatience: .seconds(3)))
         while await stage.clock.nextSleep() != .seconds(3) {}
         let sum = try stage.wamp.callInParts("com.app.sum", [1], options: CallOptions(joinPatience: .seconds(60)))
-        let sent = NIOLockedValueBox(0)
+        let sent = LockedValue(0)
         let sending = Task {
             for part in 2...3 {
                 try await sum.send([.integer(Int64(part))])

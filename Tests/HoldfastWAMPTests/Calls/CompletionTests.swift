@@ -57,15 +57,20 @@ import WAMPCore
 
         let subscription = stage.wamp.subscribe(API.chat, on: queue) { item in
             if case .event(let event) = item { tell.yield(event.content) }
-        } completion: { _ in
-            tell.yield("over")
+        } completion: { result in
+            tell.yield((try? result.get()).map { "\($0)" } ?? "failed")
         }
         try await peer.subscribe(as: 5)
+        #expect(await iterator.next() == "subscribed")
         try await peer.event(5, 1, ["hello"])
         #expect(await iterator.next() == "hello")
         subscription.cancel()
-        #expect(await iterator.next() == "over")
-        guard case .unsubscribe? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        guard case .unsubscribe(let end, 5)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        // What was told before the router answers would come first.
+        tell.yield("answering")
+        try await peer.send(.unsubscribed(request: end, details: [:]))
+        #expect(await iterator.next() == "answering")
+        #expect(await iterator.next() == "unsubscribed")
 
         stage.wamp.register(API.add, on: queue) { input, _, answer in
             answer(.success(input.0 + input.1))

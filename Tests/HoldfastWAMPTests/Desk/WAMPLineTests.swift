@@ -1,7 +1,6 @@
 import CodecCore
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
 import Testing
 import WAMPCore
 import WebSocketCore
@@ -14,14 +13,14 @@ import WebSocketRuntime
     /// Nobody reads here.
     private let far: MemoryTransport
     private let line: WAMPLine
-    private let partings = NIOLockedValueBox<[WAMPParting]>([])
+    private let partings = LockedValue<[WAMPParting]>([])
 
     init() {
         var configuration = WebSocketConfiguration()
         configuration.limits.sendBuffer = 64
         configuration.limits.receiveBuffer = 64
         (near, far) = MemoryTransport.pair(configuration: configuration)
-        line = WAMPLine(WebSocketConnection(near), .json, WAMPTrace(WAMPOptions())) { [partings] parting, _ in
+        line = WAMPLine(WebSocketConnection(near), .json, WAMPTrace(WAMPOptions(), hiding: SessionSecrets())) { [partings] parting, _ in
             partings.withLockedValue { $0.append(parting) }
         }
     }

@@ -17,7 +17,9 @@ import WebSocketCore
         private let serving: Task<Void, Never>
         private let (attempts, attempt) = AsyncStream.makeStream(of: (MemoryTransport).self)
 
-        init(_ configuration: WAMPRouterConfiguration = WAMPRouterConfiguration()) {
+        init(_ given: WAMPRouterConfiguration = WAMPRouterConfiguration()) {
+            var configuration = given
+            configuration.policy.allowsKilling = true
             let router = WAMPRouter(configuration)
             self.router = router
             // SAFETY: cancelled with this object.

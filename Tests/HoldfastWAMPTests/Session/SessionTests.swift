@@ -3,7 +3,6 @@ import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
 import Logging
-import NIOConcurrencyHelpers
 import Testing
 import WAMPCore
 import WAMPSigning
@@ -30,7 +29,7 @@ import WebSocketRuntime
     @Test("its states are told from connecting to closed")
     func states() async throws {
         let stage = WAMPStage()
-        let states = NIOLockedValueBox<[String]>([])
+        let states = LockedValue<[String]>([])
         let following = Task { [states, wamp = stage.wamp] in
             for await state in wamp.states {
                 states.withLockedValue { states in
@@ -62,7 +61,7 @@ import WebSocketRuntime
         var options = WAMPOptions()
         options.logger = log
         options.logsPayloads = true
-        let count = NIOLockedValueBox(0)
+        let count = LockedValue(0)
         let authentication = WAMPAuthentication.ticket(user: "joe") {
             let number = count.withLockedValue { count in
                 count += 1
@@ -246,6 +245,47 @@ import WebSocketRuntime
         try await peer.answer(peer.call(), [3])
         #expect(try await sum == 3)
         #expect(lines.withLockedValue { $0.contains { $0.hasPrefix("← RESULT #4201 com.app.add") } })
+    }
+
+    @Test("the socket's logger is WAMP's, too, unless it has one of its own")
+    func logger() async throws {
+        for hasOwn in [false, true] {
+            let ((log, lines), (other, others)) = (LineLog.make(), LineLog.make())
+            let server = MemoryServer()
+            var (socketOptions, options) = (WebSocketOptions(), WAMPOptions())
+            WAMPOptions.prepare(&socketOptions)
+            socketOptions.logger = log
+            if hasOwn { options.logger = other }
+            let wamp = WAMPClient(
+                socket: WebSocket(socketOptions, clock: ManualClock(), connect: server.connect), realm: "realm1", options: options,
+                clock: ManualClock())
+            let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
+            let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
+            try await peer.welcome()
+            try await wamp.joined()
+            func heardOf(_ lines: LockedValue<[String]>) -> Bool {
+                lines.withLockedValue { $0.contains { $0.hasPrefix("session 4711 has joined realm1") } }
+            }
+            while !heardOf(lines), !heardOf(others), !Task.isCancelled { await Task.yield() }
+            #expect(heardOf(lines) != hasOwn && heardOf(others) == hasOwn)
+        }
+    }
+
+    @Test("whoever waits for a session in vain is told why there is none")
+    func inVain() async throws {
+        let stage = WAMPStage()
+        try #require(await stage.server.nextAttempt()).refuse(TransportError(.unreachable, "connection refused"))
+        await stage.until { if case .waiting(.some) = stage.wamp.state { true } else { false } }
+        let joining = Task { try await stage.wamp.joined(within: .milliseconds(300)) }
+        while await stage.clock.nextSleep() != .milliseconds(300) {}
+        stage.clock.advance(by: .milliseconds(300))
+        let error = await #expect(throws: WAMPError.self) { _ = try await joining.value }
+        #expect(error?.code == .timedOut && (error?.underlying as? WebSocketError)?.code == .unreachable)
+        #expect(error?.description == "the session timed out before it could be sent: connection refused; may be retried")
+        let call = await #expect(throws: WAMPError.self) {
+            try await stage.wamp.call(API.add, 1, 2, options: CallOptions(joinPatience: nil))
+        }
+        #expect(call?.code == .notJoined && call?.description.contains("connection refused") == true)
     }
 
     @Test("a proof that can never succeed ends the client, and says why")

@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WAMPCore
 import WebSocketCore

@@ -49,5 +49,31 @@ import WAMPCore
             ])
         let keys = EventTypes<Member>(at: .key("kind")).with("joined", as: Joined.self, in: .place(0)) { .joined($0) }
         #expect(try await heard([[ann, 1], [joined], [[ann]]], keys, serialization) == [.joined(Joined(userid: 7)), nil, nil])
+        // What stands beside the mark is meant, where nothing else is said.
+        let beside = EventTypes<Member>(at: .key("kind")).with("joined", as: Joined.self) { .joined($0) }
+        #expect(try await heard([[ann, 1], [joined]], beside, serialization) == [.joined(Joined(userid: 7)), nil])
+    }
+
+    @Test("a type's number or name may be a constant of the app's, and a whole number is the same however it is written")
+    func constants() async throws {
+        enum Kind: Int { case joined = 50 }
+        let (name, number, byte) = ("tagged", Kind.joined.rawValue, UInt8(52))
+        let types = EventTypes<Member>(at: .place(0))
+            .with(number, as: Joined.self, in: .place(1)) { .joined($0) }
+            .with(name, as: [String].self, in: .place(1)) { .tagged($0) }
+            .with(name.prefix(3), as: [String].self, in: .place(1)) { .tagged(["short"] + $0) }
+            .with(byte, as: String?.self, in: .place(1)) { .renamed($0) }
+            .with(Value.unsigned(53), as: String?.self, in: .place(1)) { .renamed($0) }
+        let joined: Value = ["userid": 1]
+        let events: [[Value]] = [
+            [50, joined], [.float(50), joined], ["tagged", ["a"]], ["tag", ["a"]], [52, "ann"], [53, "bob"], [.float(50.5), joined],
+            [54, "x"],
+        ]
+        let heard = try await heard(events, types, .messagePack)
+        #expect(
+            heard == [
+                .joined(Joined(userid: 1)), .joined(Joined(userid: 1)), .tagged(["a"]), .tagged(["short", "a"]), .renamed("ann"),
+                .renamed("bob"), nil, nil,
+            ])
     }
 }

@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
 import Logging
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WAMPCore
 

@@ -34,6 +34,7 @@ import Testing
 
     @Test(arguments: [
         (JoinWish.Start.now, LogPosition(epoch: 0, seq: -1)), (.last(20), LogPosition(epoch: 0, seq: -20)), (.beginning, .nowhere),
+        (.last(.max), LogPosition(epoch: 0, seq: 1 - (1 << 53))),
     ])
     func `a room of which nothing is stored begins where the app wants`(start: JoinWish.Start, cursor: LogPosition) {
         var bench = ClientBench()

@@ -244,6 +244,24 @@ import Testing
         #expect(bench.news().last == .phase(abc, .live(head: 10, rights: .member)))
     }
 
+    @Test func `rights that go while live are heard`() {
+        var bench = ClientBench.live(stored: stored)
+        bench.receive(.refusal(Refusal(.rights, room: abc, "no rights in this room any more")))
+        #expect(bench.look() == [.send(.join(.abc(stored.cursor)))], "the answer tells")
+        bench.receive(.refusal(Refusal(.rights, room: abc, "no rights in this room")))
+        #expect(bench.news() == [.phase(abc, .refused(Refusal(.rights, room: abc, "no rights in this room")))])
+    }
+
+    @Test func `a word that one may not say costs no room, however often one says it`() {
+        var bench = ClientBench.live(stored: stored, rights: [.read, .write])
+        for _ in 1...20 {
+            bench.receive(.refusal(Refusal(.rights, room: abc, "no right to do that")))
+            #expect(bench.look() == [.send(.join(.abc(stored.cursor)))])
+            bench.receive(.state(after: 10, high: 2, rights: [.read, .write]))
+            #expect(bench.look() == [], "it is live as before")
+        }
+    }
+
     // MARK: Leaving
 
     @Test func `a room that is left is told so, and joined anew once what was ordered is on disk`() {
@@ -255,6 +273,26 @@ import Testing
         #expect(bench.look() == [.news(.phase(abc, .loading))])
         bench.handle(.committed(bench.machine.lastCommit))
         #expect(bench.look().last == .load(abc))
+    }
+
+    @Test func `before the end each room that was joined is left, nothing more is said, and what is wanted stays wanted`() {
+        var bench = ClientBench.live(stored: stored)
+        bench.handle(.farewell)
+        #expect(bench.look() == [.send(.leave(abc)), .news(.phase(abc, .waiting))])
+        bench.handle(.farewell, .typing(abc, true))
+        bench.receive(.entries(.of(11)))
+        #expect(bench.look() == [], "nothing of this connection counts any more")
+        bench.handle(.lost, .opened(token: nil))
+        guard case .hello(let hello)? = bench.sent().first else { return #expect(Bool(false), "no hello") }
+        #expect(hello.joins.map(\.room) == [abc])
+    }
+
+    @Test func `without a connection there is nobody to say farewell to`() {
+        var bench = ClientBench.live(stored: stored)
+        bench.handle(.lost)
+        _ = bench.look()
+        bench.handle(.farewell)
+        #expect(bench.look() == [])
     }
 
     @Test func `a room that is forgotten is left, and taken out of the store`() {

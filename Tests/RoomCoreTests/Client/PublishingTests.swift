@@ -110,6 +110,40 @@ import Testing
         #expect(bench.look() == [.news(.refused(abc, .of(1), .tooLong))])
     }
 
+    @Test func `what no frame of this hub holds is refused at once`() {
+        let bytes = [UInt8](repeating: 0x31, count: 3000)
+        for (payload, length) in [(Payload.json(bytes), Int64(3000)), (.binary(bytes), 4000)] {
+            let content = Publication.Content(type: "t", payload: payload)
+            for (limit, isTaken) in [(length, false), (length + 512, true)] {
+                var bench = ClientBench()
+                bench.handle(.join(abc, JoinWish()))
+                bench.load(stored(next: 1))
+                bench.open()
+                bench.welcome { $0.limits.frame = limit }
+                bench.handle(.submit(abc, .of(1), sent: 0, content))
+                #expect(bench.look().contains(.news(.refused(abc, .of(1), .tooLong))) != isTaken)
+                let publication = Publication(cseq: 1 << 52, id: .of(1), sent: 1 << 52, content: content)
+                #expect(!isTaken || ClientFrame.publish(abc, publication).json().count <= limit)
+            }
+        }
+    }
+
+    @Test func `what was taken before the hub's limits were known, and no frame of it holds, is burnt`() {
+        let long = Publication.Content(type: "t", payload: .json([UInt8](repeating: 0x31, count: 3000)))
+        let rows = [OutboxRow(room: abc, publication: Publication(cseq: 1, id: .of(1), sent: ClientBench.noon, content: long)), row(2, 2)]
+        var bench = ClientBench()
+        bench.handle(.join(abc, JoinWish()))
+        bench.load(stored(rows[0], rows[1], next: 3))
+        bench.open()
+        bench.welcome { $0.limits.frame = 3000 }
+        bench.receive(.state(after: 10))
+        #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .burning(.tooLong))]])
+        bench.write()
+        let effects = bench.look()
+        #expect(effects.contains(.news(.failed(abc, .of(1), .tooLong))))
+        #expect(effects.suffix(3) == [.send(publication(1, 1, void: true)), .send(publication(2, 2)), .news(.sent(abc, .of(2)))])
+    }
+
     @Test(arguments: [
         "", "{", "1 2", #""\uD800""#, #"{"\uDC00\uD800":1}"#, "[1e999]", "-1e309",
         String(repeating: "[", count: 65) + String(repeating: "]", count: 65),
@@ -429,12 +463,14 @@ import Testing
         #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .burning(.expired))]])
     }
 
-    @Test func `an expired message that was stored after all is told so; one that the hub no longer knows is uncertain`() {
-        var bench = ClientBench.live(stored: stored(row(1, 1, .burning(.expired)), next: 2), high: 1)
-        bench.receive(.ack(1, seq: 5, id: 1, dup: true))
-        #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1)])
-        bench = ClientBench.live(stored: stored(row(1, 1, .burning(.expired)), next: 2), high: 1)
-        bench.receive(.ack(1, seq: 0, id: nil, dup: true))
-        #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
+    @Test func `a message that was given up and stored after all is told so; one that the hub no longer knows is uncertain`() {
+        for failure in [OutboxFailure.expired, .tooLong] {
+            var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1)
+            bench.receive(.ack(1, seq: 5, id: 1, dup: true))
+            #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1)])
+            bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1)
+            bench.receive(.ack(1, seq: 0, id: nil, dup: true))
+            #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
+        }
     }
 }

@@ -82,8 +82,9 @@ import Testing
             ])
     }
 
-    @Test func `a discarded message of which nobody knows whether it was stored is uncertain, not discarded`() {
-        var bench = asked(stored(row(3, 3, .burning(.discarded)), row(4, 4, .burning(failure)), next: 5))
+    @Test(arguments: [OutboxFailure.discarded, .expired, .tooLong])
+    func `a message that was given up here, and of which nobody knows whether it was stored, is uncertain`(reason: OutboxFailure) {
+        var bench = asked(stored(row(3, 3, .burning(reason)), row(4, 4, .burning(failure)), next: 5))
         bench.receive(.state(after: 10, high: 5, highID: .of(50)))
         #expect(probes(bench.look()).map(\.cseq) == [3, 4])
         bench.receive(.refusal(Refusal(.rights, room: abc, cseq: 3, "no")))

@@ -170,6 +170,68 @@ import Testing
         #expect(stage.heard(ann).states.count == 1 && stage.closed.isEmpty)
     }
 
+    @Test mutating func `while the log is asked for another, what a program publishes is to come again`() {
+        let bot = UserName("bot")!
+        stage.give(.publish(ServerRequest(1), .lobby, .numbered(1), bot, .numbered(1)))
+        let eve = stage.client("eve", device: 1)
+        stage.holdsLog = true
+        stage.hear(eve, .join(.init(room: .lobby)))
+        stage.give(.publish(ServerRequest(2), .lobby, .numbered(1), bot, .numbered(2)))
+        guard case .refused(let refusal)? = stage.answers[ServerRequest(2)] else { return #expect(Bool(false), "no answer") }
+        #expect(refusal.code == .device && refusal.retry == .after(1000))
+        stage.answer()
+        #expect(stage.heard(eve).refusals.map(\.retry) == [.never])
+        stage.give(.publish(ServerRequest(3), .lobby, .numbered(1), bot, .numbered(2)))
+        stage.answer()
+        #expect(stage.log.rooms[.lobby]?.head == 2)
+    }
+
+    @Test mutating func `whoever comes again and again with another's device holds up neither its user nor the log`() {
+        var ann = stage.member("ann", device: 1)
+        stage.publish(ann, 1...1)
+        stage.give(.gone(ann))
+        var eve = stage.client("eve", device: 1)
+        stage.hear(eve, .join(.init(room: .lobby)))
+        stage.give(.gone(eve))
+        stage.holdsLog = true
+        for room in [RoomName.lobby, RoomName("other")!] {
+            eve = stage.client("eve", device: 1)
+            stage.hear(eve, .join(.init(room: room)))
+            #expect(stage.heard(eve).refusals.map(\.retry) == [.never] && stage.orders.isEmpty)
+        }
+        ann = stage.client("ann", device: 1)
+        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.answer()
+        #expect(stage.heard(ann).states.map(\.high) == [1])
+    }
+
+    @Test mutating func `the owners of so many devices are remembered, and for a while`() {
+        var policy = HubPolicy()
+        policy.owners = 1
+        stage = HubStage(policy)
+        func come(_ device: UInt64, to stage: inout HubStage) -> Bool {
+            let eve = stage.client("eve", device: device)
+            stage.hear(eve, .join(.init(room: .lobby)))
+            defer { stage.give(.gone(eve)) }
+            return stage.orders.isEmpty
+        }
+        for device in 1...3 as ClosedRange<UInt64> {
+            let ann = stage.member("ann", device: device)
+            stage.publish(ann, 1...1)
+            stage.give(.gone(ann))
+        }
+        for device in 1...3 as ClosedRange<UInt64> { _ = come(device, to: &stage) }
+        stage.holdsLog = true
+        let areKnown = [3, 2, 1].map { come($0, to: &stage) }
+        #expect(areKnown == [true, true, false])
+        stage.answer()
+        stage.pass(.seconds(59))
+        stage.holdsLog = false
+        #expect(!stage.hub.isEmpty)
+        stage.pass(.seconds(121))
+        #expect(stage.hub.isEmpty)
+    }
+
     @Test mutating func `of two users with a device that nobody knows, the first in a room has it there`() {
         let (ann, bob) = (stage.member("ann", device: 1), stage.client("bob", device: 1))
         stage.hear(bob, .join(.init(room: .lobby)))
@@ -293,6 +355,21 @@ import Testing
         #expect(stage.heard(ann).codes == [.rights])
         stage.publish(ann, 1...1)
         #expect(stage.heard(ann).codes == [.notJoined])
+    }
+
+    @Test(arguments: [(true, 40), (false, 14)])
+    mutating func `a fresh token with other grants costs more in many rooms`(isSame: Bool, most: Int) {
+        var policy = HubPolicy()
+        policy.connection.joins = .init(perSecond: 1, burst: 140)
+        stage = HubStage(policy)
+        let ann = stage.client("ann")
+        for number in 1...100 { stage.hear(ann, .join(.init(room: RoomName("\(number)")!))) }
+        _ = stage.heard(ann)
+        for number in 1...41 {
+            if !isSame { stage.grants = [Grant("*", [.read]), Grant("x\(number)", [.read])] }
+            stage.hear(ann, .auth(token: "ann"))
+        }
+        #expect(stage.heard(ann).filter { $0 == .renewed(expires: 0) }.count == most)
     }
 
     private struct Missing: Error {}

@@ -27,7 +27,8 @@ import Testing
         var policy = HubPolicy()
         var found = 0
         var faults: [String] = []
-        var names: Int64 = 0
+        var requests: UInt64 = 0
+        var lives: Int64 = 0
 
         init(seed: UInt64) {
             random = SeededGenerator(seed: seed)
@@ -41,6 +42,9 @@ import Testing
             found += stage.rewound.count
             stage = HubStage(policy, seed: random.next(), proofs: HubRewoundSearchTests.key)
             stage.log = log
+            // What is stored again has another time, and may have all else that it had.
+            lives += 1
+            stage.give(.calendar(HubStage.newYear + lives * 1000))
             for place in readers.indices { (readers[place].connection, readers[place].isLive) = (nil, false) }
         }
 
@@ -96,20 +100,28 @@ import Testing
             readers[place].cursor.seq = last.seq
         }
 
-        /// The server itself publishes, so that no device has anything to prove.
+        /// The server itself publishes, so that no device has anything to prove: what may have had the number before, or something else.
         mutating func publish() {
-            names += 1
+            requests += 1
+            let name = Bool.random(using: &random) ? UInt64((stage.log.rooms[.lobby]?.head ?? 0) + 1) : 1000 + requests
             let publication = Publication(
-                cseq: 1, id: .numbered(1000 + names), sent: HubStage.newYear, content: .init(type: "t", payload: .json([0x31])))
-            stage.give(.publish(ServerRequest(UInt64(names)), .lobby, .numbered(9000 + UInt64(names)), UserName("api")!, publication))
+                cseq: 1, id: .numbered(1000 + Int64(name)), sent: HubStage.newYear, content: .init(type: "t", payload: .json([0x31])))
+            stage.give(.publish(ServerRequest(requests), .lobby, .numbered(9000 + name), UserName("api")!, publication))
             listen()
+        }
+
+        /// Retention takes entries away, and the hub hears of it, or will see it.
+        mutating func trim() {
+            let count = Int.random(in: 0...3, using: &random)
+            if let reply = stage.log.trim(.lobby, to: count), Bool.random(using: &random) { stage.give(.log(reply)) }
         }
 
         mutating func live() {
             for _ in 0..<60 {
                 let place = Int.random(in: 0..<3, using: &random)
                 switch Int.random(in: 0..<10, using: &random) {
-                case 0...3: publish()
+                case 0...2: publish()
+                case 3: if Int.random(in: 0..<3, using: &random) == 0 { trim() } else { publish() }
                 case 4, 5: join(place)
                 case 6:
                     if let id = readers[place].connection { stage.give(.gone(id)) }
@@ -123,8 +135,11 @@ import Testing
             publish()
             found += stage.rewound.count
             guard let log = stage.log.rooms[.lobby] else { return }
-            for reader in readers where reader.cursor.epoch != log.epoch || reader.entries != log.entries.suffix(reader.entries.count) {
-                faults.append("\(reader.device) has \(reader.entries.map(\.id)) at \(reader.cursor), the log \(log.entries.map(\.id))")
+            // With what retention has taken away.
+            var line: [Entry] = []
+            for case .entry(let entry) in stage.log.written[.lobby, default: []].map(\.record) { line.append(entry) }
+            for reader in readers where reader.cursor.epoch != log.epoch || reader.entries != line.suffix(reader.entries.count) {
+                faults.append("\(reader.device) has \(reader.entries.map(\.id)) at \(reader.cursor), the log \(line.map(\.id))")
             }
             // And nothing was given a number of an epoch twice, once that was seen.
             for reader in readers where reader.cursor.seq != log.head { faults.append("\(reader.device) is at \(reader.cursor)") }

@@ -162,6 +162,153 @@ import Testing
         #expect(stage.rewound.isEmpty)
     }
 
+    @Test mutating func `a cursor that cannot be looked at for the moment keeps its proof until it can`() throws {
+        let (cursor, proof) = lived(upTo: 8)
+        var policy = HubPolicy()
+        policy.tailEntries = 0
+        goesBack(policy)
+        stage.publish(stage.member("eve", device: 9), 1...5)
+        stage.holdsLog = true
+        let ann = join("ann", cursor, proof)
+        // First the device's mark, and then what is read for the cursor.
+        stage.answer(1)
+        stage.log.isReadable = false
+        stage.answer(1)
+        stage.log.isReadable = true
+        stage.holdsLog = false
+        stage.answer()
+        let said = stage.heard(ann)
+        #expect(said.codes == [.storage] && said.states.isEmpty && stage.rewound.isEmpty)
+        guard case .after? = said.refusals.first?.retry else { Issue.record("it does not come again"); return }
+        stage.hear(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
+        #expect(stage.rewound == [.lobby] && stage.heard(ann).states.map(\.epoch) == [epoch] && epoch != cursor.epoch)
+    }
+
+    // MARK: Which entry it was
+
+    @Test(arguments: [0, 512] as [Int])
+    mutating func `the same id stored again is another entry`(tail: Int) throws {
+        let (cursor, proof) = lived(upTo: 8)
+        let ids = stage.log.rooms[.lobby]?.entries.map(\.id)
+        var policy = HubPolicy()
+        policy.tailEntries = tail
+        goesBack(policy)
+        stage.give(.calendar(HubStage.newYear + 1000))
+        // The publisher sends again what was lost, and all of it has its number again.
+        stage.publish(stage.member("ann", device: 1), 6...8)
+        #expect(stage.log.rooms[.lobby]?.entries.map(\.id) == ids)
+        let bob = join("bob", cursor, proof)
+        #expect(stage.rewound == [.lobby] && stage.heard(bob).states.map(\.epoch) == [epoch] && epoch != cursor.epoch)
+    }
+
+    @Test func `a proof is of all that tells an entry from another`() {
+        let (id, device) = (MessageID.numbered(1), DeviceID.numbered(1))
+        let stamps = [
+            EntryStamp(id: id, device: device, cseq: 1, at: 1), EntryStamp(id: .numbered(2), device: device, cseq: 1, at: 1),
+            EntryStamp(id: MessageID(Bits128(high: 0xB, low: 1)), device: device, cseq: 1, at: 1),
+            EntryStamp(id: id, device: .numbered(2), cseq: 1, at: 1),
+            EntryStamp(id: id, device: DeviceID(Bits128(high: 0xB, low: 1)), cseq: 1, at: 1),
+            EntryStamp(id: id, device: device, cseq: 2, at: 1), EntryStamp(id: id, device: device, cseq: 1, at: 2),
+        ]
+        let place = LogPosition(epoch: 1, seq: 1)
+        #expect(Set(stamps.map { Self.key.proof(of: $0, at: place, in: .lobby).bits.high }).count == stamps.count)
+    }
+
+    @Test mutating func `a proof of an earlier version, which names only the id, says nothing`() {
+        let (cursor, _) = lived(upTo: 8)
+        func hash(_ part: UInt64, _ bits: Bits128) -> UInt64 {
+            var hash = SipHash(key: Bits128(high: 1, low: 2))
+            for word in [part, cursor.epoch, UInt64(cursor.seq), bits.high, bits.low] { hash.combine(word) }
+            for byte in RoomName.lobby.text.utf8 { hash.combine(byte) }
+            return hash.finish()
+        }
+        let entry = hash(1, MessageID.numbered(8).bits)
+        let proof = CursorProof(Bits128(high: entry, low: hash(2, Bits128(high: entry, low: 0))))
+        let bob = join("bob", cursor, proof)
+        #expect(stage.rewound.isEmpty)
+        // It gets another one for it.
+        #expect(stage.heard(bob).states.map(\.proof) == [Self.key.proof(of: .numbered(8), at: cursor, in: .lobby)])
+    }
+
+    // MARK: What retention has taken away
+
+    /// How a hub knows of what was taken away.
+    enum Knowledge: CaseIterable {
+        /// It has had the entry in memory.
+        case memory
+        /// It was told while it was running.
+        case told
+        /// It was opened later.
+        case disk
+        /// It is told by the read that it makes for the cursor.
+        case read
+    }
+
+    /// Lets the entry of the cursor be the last that retention takes, and more come after it.
+    private mutating func expires(upTo cursor: LogPosition, more: Int64, _ knowledge: Knowledge, isBack: Bool) {
+        var policy = HubPolicy()
+        policy.tailEntries = knowledge == .memory ? 512 : 0
+        let log = stage.log
+        goesBack(policy)
+        if !isBack { stage.log = log }
+        let eve = stage.member("eve", device: 9)
+        let head = stage.log.rooms[.lobby]?.head ?? 0
+        stage.publish(eve, 1...(cursor.seq + more - head))
+        guard knowledge != .read else { return }
+        let reply = stage.log.trim(.lobby, to: Int((stage.log.rooms[.lobby]?.head ?? 0) - cursor.seq))
+        guard knowledge != .disk else { return restart(tail: 0) }
+        if let reply { stage.give(.log(reply)) }
+    }
+
+    @Test(arguments: Knowledge.allCases, [0, 3] as [Int64])
+    mutating func `an expired room whose head was another is found`(_ knowledge: Knowledge, more: Int64) throws {
+        let (cursor, proof) = lived(upTo: 8)
+        expires(upTo: cursor, more: more, knowledge, isBack: true)
+        let ann = joinExpired(cursor, proof, more, knowledge)
+        #expect(stage.rewound == [.lobby] && epoch != cursor.epoch)
+        let state = try #require(stage.heard(ann).states.first)
+        #expect(state.isSnapshot && state.epoch == epoch && state.items.count == Int(more))
+    }
+
+    @Test(arguments: Knowledge.allCases)
+    mutating func `an expired room whose head was the same is resumed`(_ knowledge: Knowledge) throws {
+        let (cursor, proof) = lived(upTo: 8)
+        expires(upTo: cursor, more: 3, knowledge, isBack: false)
+        let ann = joinExpired(cursor, proof, 3, knowledge)
+        #expect(stage.rewound.isEmpty && epoch == cursor.epoch)
+        #expect(stage.heard(ann).states.map { $0.isSnapshot ? [] : $0.items.map(\.seq) } == [[9, 10, 11]])
+    }
+
+    /// Joins; where the read is to tell it, retention comes between the hub's look at the cursor and the read.
+    private mutating func joinExpired(
+        _ cursor: LogPosition, _ proof: CursorProof?, _ more: Int64, _ knowledge: Knowledge
+    ) -> ConnectionID {
+        guard knowledge == .read else { return join("ann", cursor, proof) }
+        stage.holdsLog = true
+        let ann = join("ann", cursor, proof)
+        stage.answer(1)
+        _ = stage.log.trim(.lobby, to: Int(more))
+        stage.holdsLog = false
+        stage.answer()
+        return ann
+    }
+
+    @Test mutating func `who comes to an expired room has a proof from then on`() throws {
+        let (cursor, proof) = lived(upTo: 8)
+        _ = stage.log.trim(.lobby, to: 0)
+        restart(tail: 0)
+        let state = try #require(stage.heard(join("bob", .nowhere, nil)).states.first)
+        #expect(state.isSnapshot && state.items.isEmpty && state.to == 8 && state.proof == proof && state.epoch == cursor.epoch)
+    }
+
+    @Test mutating func `of what an earlier version has taken away nothing can be said`() {
+        let (cursor, proof) = lived(upTo: 8)
+        expires(upTo: cursor, more: 3, .disk, isBack: true)
+        stage.log.forgetBelow(.lobby)
+        #expect(stage.heard(join("bob", cursor, proof)).states.map(\.isSnapshot) == [false])
+        #expect(stage.rewound.isEmpty)
+    }
+
     @Test(arguments: ["none", "forged", "of another place", "of another epoch", "of another room", "of another hub"])
     mutating func `who proves nothing gets what there is, and nobody else is disturbed`(proof kind: String) throws {
         let (cursor, proof) = lived(upTo: 8)
@@ -252,11 +399,20 @@ import Testing
         stage.log.isReadable = false
         stage.answer()
         #expect(stage.heard(ann).codes == [.storage] && epoch == cursor.epoch)
-        stage.log.isReadable = true
+        // However long that takes, the room is not let go: who comes next, and proves nothing, would write in the old epoch.
         stage.holdsLog = false
+        stage.pass(.seconds(70))
+        stage.log.isReadable = true
+        let bob = join("bob", .nowhere, nil)
+        stage.publish(bob, 1...1)
         stage.pass(.seconds(60))
-        #expect(epoch != cursor.epoch)
+        #expect(epoch != cursor.epoch && stage.heard(bob).states.map(\.epoch) == [epoch])
+        #expect(stage.log.rooms[.lobby]?.head == 5)
         stage.hear(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
         #expect(stage.heard(ann).states.map(\.epoch) == [epoch] && stage.rewound == [.lobby])
+        // When nobody needs it any more it is.
+        stage.give(.gone(ann), .gone(bob))
+        stage.pass(.seconds(120))
+        #expect(stage.hub.figures.rooms == 0)
     }
 }

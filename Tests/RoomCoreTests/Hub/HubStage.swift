@@ -162,6 +162,13 @@ extension MessageID {
     static func numbered(_ number: Int64) -> MessageID { MessageID(Bits128(high: 0xA, low: UInt64(number))) }
 }
 
+extension EntryStamp {
+    /// Of what a device has published in the first moment.
+    static func numbered(_ cseq: Int64, device: UInt64 = 1) -> EntryStamp {
+        EntryStamp(id: .numbered(cseq), device: .numbered(device), cseq: cseq, at: HubStage.newYear)
+    }
+}
+
 extension RoomName {
     static let lobby = RoomName("lobby")!
 }

@@ -15,6 +15,8 @@ struct SimLog {
         var isOpen = false
 
         var head: Int64 { Int64(entries.count) }
+        /// What the entry below `base` was.
+        var below: EntryStamp? { base > 1 ? EntryStamp(entries[Int(base) - 2]) : nil }
         var retained: ArraySlice<Entry> { entries[min(Int(base) - 1, entries.count)...] }
 
         /// Whether a client's entries stand here, each in its place.
@@ -69,7 +71,8 @@ struct SimLog {
             return .opened(
                 name,
                 LogHead(
-                    epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last, lastID: room.retained.last?.id))
+                    epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last,
+                    lastStamp: room.entries.last.map(EntryStamp.init), below: room.below))
         case .renew(let name):
             check(name, order)
             rooms[name]?.epoch = epoch()
@@ -88,12 +91,12 @@ struct SimLog {
             check(name, order)
             guard let room = rooms[name] else { return .notFetched(number) }
             let entries = room.retained.filter { $0.seq > seq }.prefix(Int(limit))
-            return .fetched(number, Self.page(entries, bytes: bytes), base: room.base)
+            return .fetched(number, Self.page(entries, bytes: bytes), base: room.base, below: room.below)
         case .fetchBefore(let number, let name, let seq, let limit, let bytes):
             check(name, order)
             guard let room = rooms[name] else { return .notFetched(number) }
             let entries = room.retained.filter { $0.seq < seq }.suffix(Int(limit)).reversed()
-            return .fetched(number, Self.page(entries, bytes: bytes).reversed(), base: room.base)
+            return .fetched(number, Self.page(entries, bytes: bytes).reversed(), base: room.base, below: room.below)
         case .find(let number, let name, let device, let cseq):
             check(name, order)
             return .found(number, rooms[name]?.retained.first { $0.device == device && $0.cseq == cseq }.map(FoundEntry.init))

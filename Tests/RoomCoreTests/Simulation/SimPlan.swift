@@ -48,8 +48,6 @@ struct SimPlan {
         faults = Fault.allCases.filter { _ in Bool.random(using: &random) }
         // A device that the hub has forgotten begins anew with 1: a copy of its store from before would give its numbers twice.
         if faults.contains(.timePasses) { faults.removeAll { $0 == .clientRestored || $0 == .clientDouble } }
-        // Of what retention has taken away no proof can tell whether it was another.
-        if faults.contains(.logGoesBack) { faults.removeAll { $0 == .logTrimmed } }
         faultEvery = [300, 800, 2000].randomElement(using: &random) ?? 800
         actionEvery = [150, 400, 900].randomElement(using: &random) ?? 400
         latency = [2, 40, 300].randomElement(using: &random) ?? 40

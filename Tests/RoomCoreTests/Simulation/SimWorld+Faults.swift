@@ -83,7 +83,7 @@ extension SimWorld {
         hub.log.rooms[name]?.base = base
         tell("\(name) now begins at \(base)")
         guard hub.machine != nil, room.isOpen else { return }
-        hub.jobs.append(.reply(.trimmed(name, base: base)))
+        hub.jobs.append(.reply(.trimmed(name, base: base, below: hub.log.rooms[name]?.below)))
         planLog()
     }
 

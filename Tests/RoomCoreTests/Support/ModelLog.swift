@@ -16,6 +16,8 @@ struct ModelLog {
         var entries: [Entry] = []
         /// The number of the first entry that is retained.
         var base: Int64 = 1
+        /// What the entry below that was.
+        var below: EntryStamp?
         var marks: [DeviceID: DeviceMark] = [:]
         var reads: [UserName: Int64] = [:]
 
@@ -44,9 +46,12 @@ struct ModelLog {
             rooms[name] = room
             let reads = room.reads.sorted { $0.key < $1.key }.map { HubFrame.ReadMarker(user: $0.key, seq: $0.value) }
             let last = room.entries.last
-            let id = damaged.contains(room.head) ? nil : last?.id
+            let stamp = damaged.contains(room.head) ? nil : last.map(EntryStamp.init) ?? room.below
             return .opened(
-                name, LogHead(epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last?.at ?? 0, lastID: id))
+                name,
+                LogHead(
+                    epoch: room.epoch, head: room.head, base: room.base, reads: reads, last: last?.at ?? 0, lastStamp: stamp,
+                    below: room.below))
         case .renew(let name):
             guard isReadable else { return .notOpened(name) }
             let epoch = newEpoch()
@@ -62,11 +67,11 @@ struct ModelLog {
         case .fetchAfter(let number, let name, let seq, let limit, let bytes):
             guard isReadable, let room = rooms[name] else { return .notFetched(number) }
             let entries = room.entries.filter { $0.seq > seq }.prefix(Int(limit))
-            return fetched(number, SimLog.page(entries, bytes: bytes), base: room.base)
+            return fetched(number, SimLog.page(entries, bytes: bytes), room)
         case .fetchBefore(let number, let name, let seq, let limit, let bytes):
             guard isReadable, let room = rooms[name] else { return .notFetched(number) }
             let entries = room.entries.filter { $0.seq < seq }.suffix(Int(limit)).reversed()
-            return fetched(number, SimLog.page(entries, bytes: bytes).reversed(), base: room.base)
+            return fetched(number, SimLog.page(entries, bytes: bytes).reversed(), room)
         case .find(let number, let name, let device, let cseq):
             guard isReadable else { return .notFetched(number) }
             return .found(number, rooms[name]?.entries.first { $0.device == device && $0.cseq == cseq }.map(FoundEntry.init))
@@ -78,8 +83,9 @@ struct ModelLog {
         }
     }
 
-    private func fetched(_ number: Int64, _ entries: [Entry], base: Int64) -> LogReply {
-        entries.contains { damaged.contains($0.seq) } ? .notFetched(number) : .fetched(number, entries, base: base)
+    private func fetched(_ number: Int64, _ entries: [Entry], _ room: Stored) -> LogReply {
+        if entries.contains(where: { damaged.contains($0.seq) }) { return .notFetched(number, isDamaged: true) }
+        return .fetched(number, entries, base: room.base, below: room.below)
     }
 
     /// Whose a device is, by what it published in any room.
@@ -111,8 +117,13 @@ struct ModelLog {
         let gone = room.entries.count - count
         rooms[name]?.entries.removeFirst(gone)
         rooms[name]?.base += Int64(gone)
-        return .trimmed(name, base: room.base + Int64(gone))
+        let below = EntryStamp(room.entries[gone - 1])
+        rooms[name]?.below = below
+        return .trimmed(name, base: room.base + Int64(gone), below: below)
     }
+
+    /// As an earlier version left it, which did not write down what it took away.
+    mutating func forgetBelow(_ name: RoomName) { rooms[name]?.below = nil }
 
     /// The log as an earlier copy of it has it, and nothing says so.
     mutating func rewindUnseen(to earlier: ModelLog) { rooms = earlier.rooms }

@@ -12,7 +12,7 @@ import Testing
 
     @Test(arguments: [
         0x202A, 0x202E, 0x2066, 0x2069, 0x200E, 0x200F, 0x061C, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0xE0000, 0xE0001, 0xE0041, 0xE007F,
-        0xAD, 0x180E, 0x3164, 0xFE0F, 0x2028, 0x2029,
+        0xAD, 0x180E, 0x3164, 0xFE0F, 0x2028, 0x2029, 0xA0, 0x1680, 0x2000, 0x2003, 0x200A, 0x202F, 0x205F, 0x3000, 0x2800,
     ])
     func `a name says which of its characters nobody sees`(value: UInt32) throws {
         let scalar = try #require(Unicode.Scalar(value))
@@ -27,6 +27,7 @@ import Testing
     @Test(arguments: [
         ("ann", "ann"), ("علي", "علي"), ("a\u{200B}nn", #"a\u{200B}nn"#), ("\u{202E}nna", #"\u{202E}nna"#),
         ("a\nb\u{1B}", #"a\u{0A}b\u{1B}"#), ("\u{FFF9}a\u{2066}", #"\u{FFF9}a\u{2066}"#),
+        ("ann a\u{A0}\u{2800}", #"ann a\u{A0}\u{2800}"#),
     ])
     func `what nobody sees of a name is written out where it is shown`(name: String, shown: String) { #expect(name.escapedAsName == shown) }
 }

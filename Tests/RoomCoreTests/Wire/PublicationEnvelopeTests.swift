@@ -38,11 +38,17 @@ import Testing
         "", "[]", "{", #"{"t":"pub","room":"lobby"}"#, #"{"t":"pub","cseq":8}"#, #"{"room":"lobby","cseq":8}"#,
         #"{"t":"sig","room":"lobby","cseq":8}"#, #"{"t":"pub","room":"","cseq":8}"#, #"{"t":"pub","room":7,"cseq":8}"#,
         #"{"t":"pub","room":"lobby","cseq":0}"#, #"{"t":"pub","room":"lobby","cseq":"8"}"#, #"{"t":"pub","room":"lobby","cseq":1e3}"#,
-        #"{"t":"pub","room":"lobby","cseq":9007199254740993}"#, #"{"t":"pub","room":"lobby",}"#,
+        #"{"t":"pub","room":"lobby","cseq":9007199254740992}"#, #"{"t":"pub","room":"lobby",}"#,
         #"{"t":"pub","room":"lobby","body":],"cseq":8}"#,
         #"{"t":"pub","room":"lobby","cseq":8,"cseq":null}"#,
     ])
     func `where that cannot be told there is nobody to name`(json: String) { #expect(envelope(json) == nil) }
+
+    @Test func `numbers of the protocol are below 2 to the 53`() {
+        #expect(isFrame(#"{"t":"ping","n":9007199254740991}"#) && !isFrame(#"{"t":"ping","n":9007199254740992}"#))
+        let room = RoomName.lobby
+        #expect(PublicationEnvelope(room: room, cseq: (1 << 53) - 1) != nil && PublicationEnvelope(room: room, cseq: 1 << 53) == nil)
+    }
 
     @Test func `numbers are those of a Double, however they are written`() {
         let nines = String(repeating: "9", count: 400)

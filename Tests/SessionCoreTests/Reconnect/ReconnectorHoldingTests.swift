@@ -124,7 +124,7 @@ import WebSocketCore
         #expect(session.isConnected && session.machine.isHeld)
         #expect(session.lose() == [.report(.held)])
         session.handle(.release(fresh: false))
-        #expect(session.wait == .milliseconds(500))
+        #expect(session.wait == .seconds(1))
     }
 
     @Test func `a hold lifted before the loss leaves no trace`() {

@@ -9,7 +9,7 @@ struct Driven {
     private(set) var now = Moment.start
 
     init(
-        _ policy: ReconnectPolicy = ReconnectPolicy(backoff: Backoff(jitter: .proportional(0))), endpoints: Int = 1,
+        _ policy: ReconnectPolicy = ReconnectPolicy(backoff: Backoff(base: .seconds(1), jitter: .proportional(0))), endpoints: Int = 1,
         hasCredentials: Bool = false
     ) {
         machine = Reconnector(policy: policy, endpoints: endpoints, hasCredentials: hasCredentials, seed: 7)

@@ -22,11 +22,59 @@ import WebSocketCore
         #expect(delays == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
     }
 
-    @Test func `the first wait after a stable connection is the base`() {
+    @Test func `the waits begin with the base, after a first attempt that failed as after a connection that lasted`() {
+        var (failing, lasting, flapping) = (Driven(), Driven(), Driven())
+        failing.handle(.start)
+        lasting.connect(for: .seconds(10))
+        flapping.connect(for: .seconds(9))
+        func waits(_ session: inout Driven) -> [Duration?] {
+            (1...4).map { _ in
+                session.lose()
+                defer { session.wakeAtDeadline() }
+                return session.wait
+            }
+        }
+        let doubling: [Duration?] = [.seconds(1), .seconds(2), .seconds(4), .seconds(8)]
+        #expect(waits(&failing) == doubling && waits(&lasting) == doubling && waits(&flapping) == doubling)
+        lasting.open()
+        lasting.pass(.seconds(10))
+        #expect(waits(&lasting) == doubling, "and they begin anew")
+    }
+
+    @Test func `whatever starts the count afresh starts the waits afresh`() {
+        let forgiving: [(inout Driven) -> Void] = [
+            { $0.handle(.networkReturned) },
+            {
+                $0.handle(.disconnect)
+                $0.handle(.start)
+            },
+            {
+                $0.handle(.hold(keepingOpen: false))
+                $0.handle(.release(fresh: true))
+            },
+        ]
+        for forgive in forgiving {
+            var session = Driven()
+            session.handle(.start)
+            for _ in 1...4 {
+                session.lose()
+                session.wakeAtDeadline()
+            }
+            session.pass(.seconds(2))
+            forgive(&session)
+            session.wakeAtDeadline()
+            session.lose()
+            #expect(session.wait == .seconds(1))
+        }
+    }
+
+    @Test func `an old connection that flapped while it was handed over makes the next wait longer`() {
         var session = Driven()
-        session.connect(for: .seconds(10))
+        session.connect(for: .seconds(5))
+        session.handle(.handOver)
+        session.handle(.lost(generation: 1, Loss(.lost)))
         session.lose()
-        #expect(session.wait == .milliseconds(500))
+        #expect(session.wait == .seconds(2))
     }
 
     @Test func `a flapping link keeps its backoff, a stable one starts afresh`() {

@@ -10,7 +10,7 @@ import Testing
 
         init(_ sending: SendPolicy = SendPolicy(whileDisconnected: .queue), isConnected: Bool = true) {
             var policy = SessionPolicy()
-            policy.reconnect.backoff = Backoff(base: .milliseconds(500), jitter: .proportional(0))
+            policy.reconnect.backoff = Backoff(base: .seconds(1), jitter: .proportional(0))
             policy.path.handsOver = true
             policy.sending = sending
             session = Stepper(Session(policy: policy, seed: 1))

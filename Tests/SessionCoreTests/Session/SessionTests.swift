@@ -20,7 +20,7 @@ import Testing
 
     private func started(hasCredentials: Bool = false, _ configure: (inout SessionPolicy) -> Void = { _ in }) -> Life {
         var policy = SessionPolicy()
-        policy.reconnect.backoff = Backoff(base: .milliseconds(500), jitter: .proportional(0))
+        policy.reconnect.backoff = Backoff(base: .seconds(1), jitter: .proportional(0))
         configure(&policy)
         var session = Life(session: Stepper(Session(policy: policy, hasCredentials: hasCredentials, seed: 1)))
         session.feed(.start)

@@ -40,6 +40,40 @@ import Testing
         #expect(bench.machine.topics.isEmpty)
     }
 
+    @Test func `who ends a subscription and wants to know hears when the router has answered`() {
+        var bench = listening(1, 2)
+        bench.handle(.endSubscription(1))
+        #expect(bench.look() == [.news(.unsubscribed(1))], "another one still listens: the router is not asked")
+        bench.handle(.endSubscription(2), .endSubscription(2), .endSubscription(9))
+        #expect(bench.look() == [.unsubscribe(2, 5)])
+        bench.receive(.unsubscribed(request: 2, details: [:]))
+        #expect(bench.look() == [.news(.unsubscribed(2))])
+        #expect(bench.machine.topics.isEmpty && bench.machine.deadline == nil)
+    }
+
+    @Test func `who leaves before SUBSCRIBED came hears of its end once the router has said both`() {
+        var bench = ClientBench.joined()
+        bench.handle(.listen(1), .endSubscription(1))
+        #expect(bench.look() == [.subscribe(1)])
+        bench.receive(.subscribed(request: 1, subscription: 5))
+        #expect(bench.look() == [.unsubscribe(2, 5)])
+        bench.receive(.aRefusal(.unsubscribe, 2, "wamp.error.no_such_subscription"))
+        #expect(bench.look() == [.news(.unsubscribed(1))], "it is gone, whatever the router calls that")
+    }
+
+    @Test func `who waits for UNSUBSCRIBED hears of a loss, of the end, and of a router that does not answer`() {
+        var (lost, left, silent) = (listening(1), listening(1), listening(1))
+        lost.handle(.endSubscription(1), .lost)
+        #expect(lost.news().contains(.unsubscribed(1)))
+        left.handle(.endSubscription(1), .leave(reason: "wamp.close.close_realm"))
+        #expect(left.news().contains(.unsubscribed(1)))
+        silent.handle(.endSubscription(1))
+        silent.pass(.seconds(10))
+        #expect(silent.news() == [.failed(1, .timedOut(wasSent: true))])
+        silent.receive(.unsubscribed(request: 2, details: [:]))
+        #expect(silent.news() == [], "it was told already")
+    }
+
     @Test func `the same URI compared in another way is another subscription`() {
         var bench = ClientBench.joined()
         for match in WAMPMatch.allCases {

@@ -13,10 +13,12 @@ import Testing
         private(set) var held: Set<UInt64> = []
         private var waiting: [Backlog.Load] = []
 
-        mutating func add(_ bytes: Int, _ kind: Backlog.Kind = .exchange, by cause: UInt64? = 1) -> Backlog.Verdict {
+        mutating func add(
+            _ bytes: Int, _ kind: Backlog.Kind = .exchange, by cause: UInt64? = 1, isCrowded: Bool = false
+        ) -> Backlog.Verdict {
             let load = Backlog.Load(bytes: bytes, kind: kind, cause: cause.map { RouterConnection($0) })
             var effects: [Backlog.Effect] = []
-            let verdict = backlog.add(load, at: now, into: &effects)
+            let verdict = backlog.add(load, isCrowded: isCrowded, at: now, into: &effects)
             if verdict == .kept { waiting.append(load) }
             note(effects)
             return verdict
@@ -53,6 +55,13 @@ import Testing
                 }
             }
         }
+    }
+
+    @Test func `where there is little room in all, who makes a little wait is held until that is taken`() {
+        var line = Line()
+        #expect(line.add(10, isCrowded: true) == .kept && line.held == [1])
+        line.take(1)
+        #expect(line.held.isEmpty && line.add(10) == .kept && line.held.isEmpty)
     }
 
     @Test func `who fills a client's queue is held until the client has taken half of its share`() {

@@ -66,6 +66,18 @@ struct MetaSessionsTests {
         #expect(stage.ask("wamp.session.count", by: far) == .result([1]))
     }
 
+    @Test("nobody ends others unless the router's policy says so")
+    func killForbidden() {
+        var stage = MetaStage { $0.allowsKilling = RouterPolicy().allowsKilling }
+        let (one, two) = (stage.join(1), stage.join(2))
+        for (name, arguments): (String, [Value]) in [
+            ("", [stage.id(two)]), ("_by_authid", ["name2"]), ("_by_authrole", ["user"]), ("_all", []),
+        ] {
+            #expect(stage.ask("wamp.session.kill" + name, arguments, by: one) == .error(WAMPURI.Error.notAuthorized))
+        }
+        #expect(stage.ask("wamp.session.count", by: one) == .result([2]))
+    }
+
     @Test("sessions are killed by authid, by role, or all, but for the one that asks")
     func killMany() {
         var stage = MetaStage()

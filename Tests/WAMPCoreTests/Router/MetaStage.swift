@@ -12,7 +12,7 @@ struct MetaStage {
     private var requests: [RouterConnection: WAMPID] = [:]
 
     init(_ change: (inout RouterPolicy) -> Void = { _ in }) {
-        var policy = RouterPolicy()
+        var policy = RouterPolicy(allowsKilling: true)
         change(&policy)
         router = RouterMachine(policy: policy, seed: 11)
     }

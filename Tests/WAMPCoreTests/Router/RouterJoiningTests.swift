@@ -107,7 +107,8 @@ import Testing
         let _ = (stage.join("b"), stage.join("a"))
         let client = stage.open()
         stage.send(.hello(realm: "c", details: ["roles": RouterStage.roles]), from: client)
-        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.noSuchRealm])
+        // There may be room later: nobody is to give up for that.
+        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.unavailable])
         // The third waits in its examination while the last place is taken.
         stage.give(.closed(first))
         let late = stage.open()
@@ -129,13 +130,41 @@ import Testing
         // Now somebody is in each.
         let client = stage.open()
         stage.send(.hello(realm: "f", details: ["roles": RouterStage.roles]), from: client)
-        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.noSuchRealm])
+        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.unavailable])
         // And who comes back finds an empty one.
         stage.give(.closed(guests[2]))
         let late = stage.join("a")
         #expect(stage.router.places.keys.sorted() == ["a", "d", "e"])
         _ = try stage.subscribe(late, "kept", ["get_retained": true])
         #expect(try stage.events(late).isEmpty)
+    }
+
+    @Test("clients of one address make only so many realms, and displace none but their own") mutating func realmsOfAnAddress() {
+        stage = RouterStage(RouterPolicy(maximumRealms: 4, maximumRealmsByAddress: 2))
+        let honest = stage.join("honest", from: "1.1.1.1")
+        stage.publish(honest, "kept", ["retain": true])
+        stage.give(.closed(honest))
+        let guests = ["a", "b"].map { stage.join($0, from: "6.6.6.6") }
+        let client = stage.open(from: "6.6.6.6")
+        stage.send(.hello(realm: "c", details: ["roles": RouterStage.roles]), from: client)
+        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.unavailable])
+        // A realm that is there can be joined, and another address makes its own.
+        _ = (stage.join("b", from: "6.6.6.6"), stage.join("d", from: "2.2.2.2"))
+        stage.publish(guests[0], "kept", ["retain": true])
+        stage.give(.closed(guests[0]))
+        _ = stage.join("c", from: "6.6.6.6")
+        #expect(stage.router.places.keys.sorted() == ["b", "c", "d", "honest"])
+    }
+
+    @Test("whoever has left most behind makes room first") mutating func heaviestRealms() {
+        stage = RouterStage(RouterPolicy(maximumRealms: 4))
+        for (realm, address) in [("honest", "1.1.1.1"), ("a", "6.6.6.6"), ("b", "6.6.6.6"), ("c", "6.6.6.6")] {
+            let guest = stage.join(realm, from: address)
+            stage.publish(guest, "kept", ["retain": true])
+            stage.give(.closed(guest))
+        }
+        _ = stage.join("d", from: "2.2.2.2")
+        #expect(stage.router.places.keys.sorted() == ["b", "c", "d", "honest"])
     }
 
     @Test("realms that are named stay, whether or not anybody is in them") mutating func namedRealms() throws {

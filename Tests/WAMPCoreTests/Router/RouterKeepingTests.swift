@@ -144,6 +144,39 @@ import Testing
         #expect(stage.router.kept == 0)
     }
 
+    @Test func `calls that wait count but for the first ones of a session, and no more when they end`() throws {
+        // Each beyond the first 64 takes 532 bytes.
+        var stage = stage {
+            $0.maximumKeptBySession = 5 * 532
+            $0.maximumKeptByAddress = 8 * 532
+        }
+        let callee = stage.join()
+        stage.send(.register(request: stage.next(callee), options: [:], procedure: "com.app.go"), from: callee)
+        let (ann, bob) = (stage.join(from: "1.2.3.4"), stage.join(from: "1.2.3.4"))
+        let before = stage.router.kept
+        func waits(_ caller: RouterConnection) -> Bool {
+            stage.send(.call(request: stage.next(caller), options: [:], procedure: "com.app.go", .none), from: caller)
+            return stage.heard(caller).last?.reason != WAMPURI.Error.unavailable
+        }
+        for _ in 0..<64 { #expect(waits(ann) && waits(bob)) }
+        #expect(stage.router.kept == before)
+        #expect((0..<6).map { _ in waits(ann) } == [true, true, true, true, true, false])
+        // The other session of the address has what is left.
+        #expect((0..<4).map { _ in waits(bob) } == [true, true, true, false])
+        #expect(stage.router.kept == before + 8 * 532)
+        // All calls of the first are answered: only then the second has room.
+        let invocations = stage.heard(callee).compactMap { message -> WAMPID? in
+            if case .invocation(let request, _, _, _) = message { request } else { nil }
+        }
+        for request in invocations.prefix(133) { stage.send(.yield(request: request, options: [:], .none), from: callee) }
+        #expect(stage.heard(ann).count { if case .result = $0 { true } else { false } } == 69)
+        #expect(stage.router.kept == before + 3 * 532)
+        #expect((0..<3).map { _ in waits(bob) } == [true, true, true])
+        // Nor do they when the callee goes, or the caller.
+        stage.give(.closed(bob))
+        #expect(stage.router.kept == before && stage.router.holdings.isEmpty)
+    }
+
     @Test func `what a session leaves no longer counts for its realm, nor what it takes back`() throws {
         var stage = stage { $0.hasMetaAPI = true }
         let (ann, bob) = (stage.join(), stage.join())

@@ -23,7 +23,7 @@ extension SimWorld {
             }
         case .failed(let handle, let failure): fail(handle.number, failure, client)
         case .invoked, .invokedFurther, .interrupted, .registered, .suspended: hearAsCallee(news, client)
-        case .subscribed, .event, .gap: hearAsListener(news, client)
+        case .subscribed, .unsubscribed, .event, .gap: hearAsListener(news, client)
         }
     }
 

@@ -37,6 +37,23 @@ import WAMPCore
         }
     }
 
+    /// Combining marks of two classes by turns, which Swift sorts to compare them.
+    private static func marks(_ count: Int) -> String { String(repeating: "\u{315}\u{300}", count: count / 2) }
+
+    @Test func `texts that take long to compare are refused where they are compared, and pass in arguments`() throws {
+        let (short, long, plain) = (Self.marks(500), Self.marks(520), String(repeating: "a", count: 5000))
+        for text in [short, plain] {
+            _ = try wampMessage(json: #"[48,1,{"key":"\#(text)","\#(text)":[1]},"\#(text)"]"#)
+        }
+        for json in [
+            #"[48,1,{},"\#(long)"]"#, #"[48,1,{"\#(long)":1},"a"]"#, #"[1,"a",{"authid":"\#(long)"}]"#,
+            #"[16,1,{"exclude_authid":["a","\#(long)"]},"a"]"#, #"[1,"a",{"roles":{"caller":{"\#(long)":1}}}]"#,
+        ] {
+            #expect(throws: WAMPFormatError.self) { try wampMessage(json: json) }
+        }
+        _ = try wampMessage(json: #"[16,1,{},"a",["\#(long)"],{"\#(long)":1}]"#)
+    }
+
     @Test func `an id goes from 1 to 2^53, and only a request may say 0`() throws {
         #expect(try wampMessage(json: "[33,9007199254740992,9007199254740992]") == .subscribed(request: 1 << 53, subscription: 1 << 53))
         #expect(try wampMessage(json: "[33,0,1]") == .subscribed(request: 0, subscription: 1))

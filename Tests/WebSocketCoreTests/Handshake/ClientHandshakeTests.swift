@@ -114,6 +114,27 @@ import WebSocketCore
         }
     }
 
+    @Test(arguments: [["chat, bearer.s3cr3t"], ["bearer.s3cr3t", "chat"], ["bearer.s3cr3t, chat"], ["s3cr3t"]])
+    func `a server that repeats what it was offered puts no token into words`(answers: [String]) throws {
+        let handshake = try handshake(subprotocols: ["chat", "bearer.s3cr3t"])
+        let answer = try answer { headers in
+            headers["Sec-WebSocket-Protocol"] = nil
+            for answer in answers { headers.add("Sec-WebSocket-Protocol", answer) }
+        }
+        let failure = try #require(HandshakeFixtures.failure { _ = try handshake.check(answer) })
+        #expect(failure == HandshakeFailure(.invalidSubprotocol, "the server chose a subprotocol that was not offered, or several"))
+    }
+
+    @Test func `neither a handshake nor an agreement describes itself with a token`() throws {
+        let handshake = try handshake(subprotocols: ["chat", "bearer.s3cr3t"])
+        let server = try ServerHandshake(handshake.request)
+        let agreement = try server.accept(subprotocol: "bearer.s3cr3t", deflate: nil)
+        #expect("\(handshake) \(server)" == "GET /chat GET /chat")
+        #expect("\(agreement)" == "101 Switching Protocols, subprotocol <hidden>")
+        #expect("\(try server.accept(subprotocol: "chat"))" == "101 Switching Protocols, subprotocol chat")
+        #expect("\([agreement]) \(agreement.response.headers)".contains("s3cr3t") == false)
+    }
+
     @Test(arguments: [
         "permessage-foo", "x-webkit-deflate-frame", "permessage-deflate, permessage-deflate", "permessage-deflate, x",
         "permessage-deflate; x", "permessage-deflate; server_max_window_bits=16", ";", "permessage-deflate; server_max_window_bits=\"1",

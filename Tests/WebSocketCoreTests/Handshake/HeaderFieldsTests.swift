@@ -40,4 +40,14 @@ import WebSocketCore
         #expect(!"\(fields) \(fields[0]) \(head)".contains("s3cret"))
         #expect(fields.description.contains("Accept: */*"))
     }
+
+    @Test(arguments: [
+        ("chat, bearer.s3cr3t", "chat, <hidden>"), (" s3cr3t ,mqtt", "<hidden>, mqtt"), ("chat", "chat"), ("", ""),
+        ("chat s3cr3t", "<hidden>"),
+    ])
+    func `of subprotocols only those that are well known reach logs`(value: String, shown: String) {
+        for name in ["Sec-WebSocket-Protocol", "sec-websocket-protocol"] {
+            #expect(HeaderField(name: name, value: value).description == "\(name): \(shown)")
+        }
+    }
 }

@@ -13,6 +13,17 @@ import WebSocketCore
         #expect(head.query == query)
     }
 
+    @Test(arguments: [
+        ("/", "a", true), ("/?u=http://b/", "a", true), ("http://A:80/b", "a:80", true), ("ws://a?b", "a", true), ("*", "a", true),
+        ("http://b/", "a", false), ("http://a:80/", "a", false), ("http://b@a/", "a", false), ("http://a/", nil, false),
+    ])
+    func `a target that names a server names the one of Host`(target: String, host: String?, isRight: Bool) {
+        var headers = HeaderFields()
+        if let host { headers.add("Host", host) }
+        let failure = HandshakeFixtures.failure { try RequestHead(target: target, headers: headers).checkTarget() }
+        #expect(failure?.kind == (isRight ? nil : .malformedHead) && failure?.refusal?.status == (isRight ? nil : 400))
+    }
+
     @Test func `a head is read as it was written`() throws {
         let request = RequestHead(method: "POST", target: "/a?b", minorVersion: 0, headers: ["X": "", "x": "a  b;é"])
         #expect(try HandshakeFixtures.parse(RequestHead.self, [request.encoded()])?.head == request)

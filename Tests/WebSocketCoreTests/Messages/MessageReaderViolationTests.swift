@@ -97,7 +97,9 @@ import WebSocketCore
 
     @Test func `a description says the rule and the facts`() {
         let violation = reading([[0x82, 11] as [UInt8]], by: MessageReader(role: .client, limits: Self.limits)).violation
-        #expect(violation?.description == "message too big: a frame of 11 bytes, at most 10 are allowed")
+        #expect(violation?.description == "message too big: a frame of 11 bytes, at most 10 are allowed (limits.frame)")
+        let long = reading([[0x82, 16] as [UInt8]], by: MessageReader(role: .client, limits: Self.limits)).violation
+        #expect(long?.description == "message too big: 16 bytes, at most 15 are allowed (limits.message)", "the limit that apps know")
         #expect(ProtocolViolation(.missingMask, "").description == "missing mask")
     }
 

@@ -13,6 +13,21 @@ import Testing
         #expect(PEM.certificates(in: []) == [])
     }
 
+    @Test func `DER in the place of PEM is told by what is in it, with the way to PEM`() {
+        let oid: [UInt8] = [0x06, 1, 0x2A]
+        let certificate: [UInt8] = [0x30, 0x81, 7, 0x30, 5, 0xA0, 3, 0x02, 1, 2]
+        #expect(PEM.mistake(in: certificate)?.hasSuffix("it is DER, and PEM is wanted: make that with openssl x509 -inform der") == true)
+        #expect(PEM.mistake(in: [0x30, 6, 0x02, 1, 0, 0x04, 1, 7])?.contains("openssl pkey -inform der") == true)
+        #expect(PEM.mistake(in: [0x30, 0x82, 0, 5, 0x30, 3] + oid)?.contains("pkey -pubin") == true)
+        #expect(PEM.mistake(in: [0x30, 3, 0x02, 1, 3])?.contains("PKCS#12") == true)
+    }
+
+    @Test(arguments: [
+        [], [0x30], [0x30, 0x80], [0x30, 0x82, 1], [0x30, 5, 0x02, 1], [0x30, 3, 0x02, 1, 3, 0], [0x30, 0x85, 0, 0, 0, 0, 1, 7],
+        [0x31, 1, 0], Array("-----BEGIN CERTIFICATE-----\nAQID\n-----END CERTIFICATE-----".utf8), Array("000".utf8),
+    ])
+    func `what is no DER is not called so`(bytes: [UInt8]) { #expect(PEM.mistake(in: bytes) == nil) }
+
     @Test(arguments: [
         "-----BEGIN CERTIFICATE-----\nAQID", "-----BEGIN CERTIFICATE-----\nAQI\n-----END CERTIFICATE-----",
         "-----BEGIN CERTIFICATE-----\nA*ID\n-----END CERTIFICATE-----", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----",

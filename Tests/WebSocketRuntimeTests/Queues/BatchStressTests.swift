@@ -1,6 +1,5 @@
 import DequeModule
 import HoldfastTesting
-import NIOConcurrencyHelpers
 import Testing
 import WebSocketCore
 import WebSocketRuntime

@@ -1,5 +1,4 @@
 import DequeModule
-import NIOConcurrencyHelpers
 import Testing
 import WebSocketCore
 import WebSocketRuntime

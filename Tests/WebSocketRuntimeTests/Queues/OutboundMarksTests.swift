@@ -1,5 +1,4 @@
 import DequeModule
-import NIOConcurrencyHelpers
 import Testing
 import WebSocketCore
 import WebSocketRuntime
@@ -7,7 +6,7 @@ import WebSocketRuntime
 /// Who asked what is written, and what they are told.
 @Suite struct OutboundMarksTests {
     private let queue = OutboundQueue(capacity: 96) {}
-    private let told = NIOLockedValueBox<[String]>([])
+    private let told = LockedValue<[String]>([])
 
     private func ask(_ name: String) {
         queue.whenWritten { [told] isWritten in told.withLockedValue { $0.append("\(name) \(isWritten)") } }

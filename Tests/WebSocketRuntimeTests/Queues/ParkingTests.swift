@@ -1,5 +1,4 @@
 import DequeModule
-import NIOConcurrencyHelpers
 import Testing
 import WebSocketRuntime
 
@@ -103,7 +102,7 @@ import WebSocketRuntime
 
 /// Runs jobs when a test says so, and only then.
 private final class HandExecutor: SerialExecutor {
-    private let jobs = NIOLockedValueBox<Deque<UnownedJob>>([])
+    private let jobs = LockedValue<Deque<UnownedJob>>([])
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)

@@ -1,6 +1,5 @@
 import DequeModule
 import HoldfastTesting
-import NIOConcurrencyHelpers
 import Testing
 import WebSocketCore
 import WebSocketRuntime
@@ -13,7 +12,7 @@ import WebSocketRuntime
     func `what many receive is all that was appended, each once, and the bound holds`(_ seed: UInt64) async {
         let total = 3000
         let (rooms, room) = AsyncStream.makeStream(of: Void.self)
-        let (level, peak) = (Tally(), NIOLockedValueBox(0))
+        let (level, peak) = (Tally(), LockedValue(0))
         let queue = InboundQueue(capacity: 20 * 70) { room.yield() }
         let taken = await withTaskGroup(of: [Int].self) { group in
             for consumer in 1...4 {

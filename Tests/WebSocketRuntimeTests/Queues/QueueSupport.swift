@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 import WebSocketCore
 import WebSocketRuntime
 
@@ -21,7 +20,7 @@ extension TransportError.Code: Error {}
 
 /// Counts calls from any thread.
 final class Tally: Sendable {
-    private let box = NIOLockedValueBox(0)
+    private let box = LockedValue(0)
     var count: Int { box.withLockedValue(\.self) }
     @discardableResult func add(_ number: Int = 1) -> Int {
         box.withLockedValue {

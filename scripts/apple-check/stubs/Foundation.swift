@@ -22,8 +22,104 @@ public struct Data: RandomAccessCollection, Hashable, Sendable {
     public subscript(index: Int) -> UInt8 { fatalError() }
 }
 
-// url
-public struct URL: Hashable, Sendable { public init?(string: String) {} }
+// data/init(from:), data/encode(to:)
+extension Data: Codable {
+    public init(from decoder: any Decoder) throws { fatalError() }
+    public func encode(to encoder: any Encoder) throws {}
+}
+
+// jsonencoder/encode(_:), jsondecoder/decode(_:from:)
+open class JSONEncoder: @unchecked Sendable {
+    public init() {}
+    open func encode<T: Encodable>(_ value: T) throws -> Data { fatalError() }
+}
+open class JSONDecoder: @unchecked Sendable {
+    public init() {}
+    open func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
+}
+
+// timeinterval, date, date/timeintervalsince1970, date/timeintervalsince(_:)
+public typealias TimeInterval = Double
+public struct Date: Hashable, Sendable {
+    public init() {}
+    public init(timeIntervalSince1970: TimeInterval) {}
+    public var timeIntervalSince1970: TimeInterval { fatalError() }
+    public func timeIntervalSince(_ date: Date) -> TimeInterval { fatalError() }
+}
+
+// date/formatted(_:), date/formatstyle, and its symbols
+@available(macOS 12.0, iOS 15.0, *)
+public protocol FormatStyle: Hashable, Sendable {
+    associatedtype FormatInput
+    associatedtype FormatOutput
+}
+@available(macOS 12.0, iOS 15.0, *)
+extension Date {
+    public struct FormatStyle: Foundation.FormatStyle {
+        public typealias FormatInput = Date
+        public typealias FormatOutput = String
+        public enum Symbol {
+            public struct Weekday: Sendable { public static let wide = Weekday() }
+            public struct Month: Sendable { public static let wide = Month() }
+        }
+        public func hour() -> FormatStyle { self }
+        public func minute() -> FormatStyle { self }
+        public func weekday(_ format: Symbol.Weekday) -> FormatStyle { self }
+        public func day() -> FormatStyle { self }
+        public func month(_ format: Symbol.Month) -> FormatStyle { self }
+        public func year() -> FormatStyle { self }
+    }
+    public func formatted<F: Foundation.FormatStyle>(_ format: F) -> F.FormatOutput where F.FormatInput == Date { fatalError() }
+}
+@available(macOS 12.0, iOS 15.0, *)
+extension FormatStyle where Self == Date.FormatStyle { public static var dateTime: Date.FormatStyle { fatalError() } }
+
+// timezone/autoupdatingcurrent, timezone/secondsfromgmt(for:)
+public struct TimeZone: Hashable, Sendable {
+    public static var autoupdatingCurrent: TimeZone { fatalError() }
+    public func secondsFromGMT(for date: Date = Date()) -> Int { fatalError() }
+}
+
+// bundle/localizedstring(forkey:value:table:)
+open class Bundle: NSObject, @unchecked Sendable {
+    public class var main: Bundle { fatalError() }
+    open func localizedString(forKey key: String, value: String?, table tableName: String?) -> String { fatalError() }
+}
+
+// url, url/init(fileurlwithpath:isdirectory:), url/setresourcevalues(_:)
+public struct URL: Hashable, Sendable {
+    public init?(string: String) {}
+    public init(fileURLWithPath path: String, isDirectory: Bool) {}
+    public mutating func setResourceValues(_ values: URLResourceValues) throws {}
+}
+
+// urlresourcevalues, urlresourcevalues/isexcludedfrombackup
+public struct URLResourceValues: Sendable {
+    public init() {}
+    public var isExcludedFromBackup: Bool?
+}
+
+// fileattributekey, fileattributekey/protectionkey
+public struct FileAttributeKey: Hashable, Sendable, RawRepresentable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public static let protectionKey = FileAttributeKey(rawValue: "")
+}
+
+// fileprotectiontype, fileprotectiontype/completeuntilfirstuserauthentication
+@available(macOS 11.0, iOS 4.0, *)
+public struct FileProtectionType: Hashable, Sendable, RawRepresentable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public static let completeUntilFirstUserAuthentication = FileProtectionType(rawValue: "")
+}
+
+// filemanager/default, …/fileexists(atpath:), …/setattributes(_:ofitematpath:)
+open class FileManager: NSObject, @unchecked Sendable {
+    public class var `default`: FileManager { fatalError() }
+    open func fileExists(atPath path: String) -> Bool { fatalError() }
+    open func setAttributes(_ attributes: [FileAttributeKey: Any], ofItemAtPath path: String) throws {}
+}
 
 // nserror/localizeddescription, seen through Error
 extension Error { public var localizedDescription: String { fatalError() } }

@@ -9,8 +9,33 @@ public typealias OSStatus = Int32
 // corefoundation/cferror, corefoundation/cferrorgetcode(_:)
 public final class CFError: Error, @unchecked Sendable {}
 public func CFErrorGetCode(_ err: CFError!) -> CFIndex { fatalError() }
+public typealias CFDictionary = [String: Any]
 // errsecsuccess
 public let errSecSuccess: OSStatus = 0
+// secitemadd(_:_:), secitemcopymatching(_:_:), secitemupdate(_:_:), secitemdelete(_:)
+public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { fatalError() }
+public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { fatalError() }
+public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus { fatalError() }
+public func SecItemDelete(_ query: CFDictionary) -> OSStatus { fatalError() }
+// ksecclass, ksecclassgenericpassword, ksecattrservice, ksecattraccount, ksecattraccessgroup, ksecattrsynchronizable, ksecvaluedata,
+// ksecreturndata, ksecmatchlimit, ksecmatchlimitone
+public let kSecClass: CFString = ""
+public let kSecClassGenericPassword: CFString = ""
+public let kSecAttrService: CFString = ""
+public let kSecAttrAccount: CFString = ""
+public let kSecAttrAccessGroup: CFString = ""
+public let kSecAttrSynchronizable: CFString = ""
+public let kSecValueData: CFString = ""
+public let kSecReturnData: CFString = ""
+public let kSecMatchLimit: CFString = ""
+public let kSecMatchLimitOne: CFString = ""
+// ksecattraccessible, ksecattraccessibleafterfirstunlockthisdeviceonly
+public let kSecAttrAccessible: CFString = ""
+@available(macOS 10.9, iOS 4.0, *)
+public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = ""
+// ksecusedataprotectionkeychain
+@available(macOS 10.15, iOS 13.0, *)
+public let kSecUseDataProtectionKeychain: CFString = ""
 public final class SecTrust {}
 public final class SecCertificate {}
 public final class SecPolicy {}
@@ -56,11 +81,14 @@ public func sec_protocol_options_set_verify_block(
 // sec_trust_copy_ref(_:)
 @available(macOS 10.14, iOS 12.0, *)
 public func sec_trust_copy_ref(_ trust: sec_trust_t) -> Unmanaged<SecTrust> { fatalError() }
-// foundation/urlprotectionspace/servertrust, foundation/urlcredential/init(trust:)
-extension URLProtectionSpace { public var serverTrust: SecTrust? { fatalError() } }
-extension URLCredential { public convenience init(trust: SecTrust) { fatalError() } }
-// foundation/urlsessionconfiguration/tlsminimumsupportedprotocolversion
-@available(macOS 10.15, iOS 13.0, *)
-extension URLSessionConfiguration {
-    public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t { get { fatalError() } set {} }
-}
+// On Linux they are in another module.
+#if !os(Linux)
+    // foundation/urlprotectionspace/servertrust, foundation/urlcredential/init(trust:)
+    extension URLProtectionSpace { public var serverTrust: SecTrust? { fatalError() } }
+    extension URLCredential { public convenience init(trust: SecTrust) { fatalError() } }
+    // foundation/urlsessionconfiguration/tlsminimumsupportedprotocolversion
+    @available(macOS 10.15, iOS 13.0, *)
+    extension URLSessionConfiguration {
+        public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t { get { fatalError() } set {} }
+    }
+#endif

@@ -32,7 +32,8 @@ extension SystemRequest {
         if !url.isSecure { try configuration.tls.checkPlain(host: url.host) }
         let missing = [
             "WebSocketConfiguration.proxy": configuration.proxy != .direct, "WebSocketConfiguration.cookies": configuration.cookies != nil,
-            "WebSocketConfiguration.redirects": configuration.redirects.limit > 0, "a Unix domain socket": url.socketPath != nil,
+            "WebSocketConfiguration.redirects": configuration.redirects.limit > 0,
+            "WebSocketConfiguration.httpVersion": configuration.httpVersion == .http2, "a Unix domain socket": url.socketPath != nil,
         ]
         .filter(\.value).keys.sorted()
         guard missing.isEmpty else {

@@ -1,6 +1,9 @@
-public import NIOCore
 public import WebSocketCore
 public import WebSocketRuntime
+
+#if SwiftNIO
+    public import NIOCore
+#endif
 
 /// Everything about a connection that can be chosen; the defaults suit an app.
 public struct WebSocketConfiguration: Sendable {
@@ -29,6 +32,9 @@ public struct WebSocketConfiguration: Sendable {
     public var pingMessage: PingMessage?
     /// Which HTTP the connection begins with; by default HTTP/1.1.
     ///
+    /// HTTP/2 is in builds with the package's trait HTTP2; without it, ``HTTPVersion/http2`` is ``TransportError/Code/invalidConfiguration``,
+    /// and ``HTTPVersion/automatic`` takes HTTP/1.1.
+    ///
     /// With HTTP/2 (RFC 8441), WebSockets to one origin with equal TLS options and proxy share a TCP connection, which ends with the last
     /// of them. That spares handshakes, and servers spare sockets; but the first WebSocket opens one round trip later, for the server's
     /// settings have to come first, and a lost packet delays all that share. `.automatic` takes HTTP/2 over TLS where the server has it,
@@ -45,6 +51,10 @@ public struct WebSocketConfiguration: Sendable {
     /// Where a redirect leaves the origin (scheme, host and port), none of ``headers`` goes along but `Origin`, `User-Agent` and
     /// `Accept-Language`, none of ``subprotocols`` but the ``publicSubprotocols``, and no credential of a `WebSocket`.
     public var redirects = RedirectPolicy.never
+    /// Whether redirects that leave the origin are an error, whatever ``redirects`` says.
+    ///
+    /// For protocols that show a credential in their messages: it cannot stay behind as a header field does.
+    package var redirectsStayInOrigin = false
     /// Where the cookies are that go along, and are kept that the server sets with its answer; nil: there are none.
     ///
     /// They follow their own rules, those of ``CookieJar``, also where a redirect leads; a name that ``headers`` has in a `Cookie` field is
@@ -54,12 +64,14 @@ public struct WebSocketConfiguration: Sendable {
     ///
     /// In pieces, for one consumer at a time: two would take each other's.
     public var delivery = Delivery.messages
-    /// The event loops that connections live on; nil: those that the whole process shares.
-    ///
-    /// Any that open connections: of NIOTransportServices (Network.framework, the default on Apple platforms) or of NIOPosix (elsewhere);
-    /// others are an error, ``TransportError/Code/invalidConfiguration``. Whoever gives them shuts them down, and not before the last
-    /// connection has ended.
-    public var eventLoopGroup: (any EventLoopGroup)?
+    #if SwiftNIO
+        /// The event loops that connections live on; nil: those that the whole process shares.
+        ///
+        /// Any that open connections: of NIOTransportServices (Network.framework, the default on Apple platforms) or of NIOPosix (elsewhere);
+        /// others are an error, ``TransportError/Code/invalidConfiguration``. Whoever gives them shuts them down, and not before the last
+        /// connection has ended.
+        public var eventLoopGroup: (any EventLoopGroup)?
+    #endif
 
     /// The defaults.
     public init() {}

@@ -2,7 +2,10 @@ package import WebSocketCore
 
 /// What one connection may cost at most; all in bytes unless said otherwise.
 public struct WebSocketLimits: Hashable, Sendable {
-    /// The largest message taken, all fragments together and after inflating; a larger one ends the connection with 1009.
+    /// The largest message taken, all fragments together and after inflating.
+    ///
+    /// A larger one ends the connection with 1009, and the error names this limit. A `WebSocket` connects again after that unless
+    /// `LossTable` says otherwise.
     public var message = 1 << 20
     /// The largest frame taken, as it is on the wire; nil: a quarter more than a message, for
     /// what does not compress grows when compressed.

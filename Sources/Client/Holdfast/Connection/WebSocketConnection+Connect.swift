@@ -1,12 +1,17 @@
 public import Foundation
 import WebSocketCore
-import WebSocketNIO
 import WebSocketRuntime
+
+#if SwiftNIO
+    import WebSocketNIO
+#endif
 
 extension WebSocketConnection {
     /// Connects and shakes hands.
     ///
-    /// For code that cannot be scoped; otherwise prefer ``withConnection(to:configuration:_:)-(String,_,_)``.
+    /// For code that cannot be scoped; otherwise prefer ``withConnection(to:configuration:_:)-(String,_,_)``. In a build without the
+    /// package's trait SwiftNIO, Apple platforms connect through `URLSession`, as ``connectOverURLSession(to:configuration:)`` tells, and
+    /// others cannot connect: ``TransportError/Code/invalidConfiguration``.
     ///
     /// - Parameters:
     ///   - url: `ws://host:port/path?query` or `wss://…`.
@@ -16,10 +21,18 @@ extension WebSocketConnection {
     public static func connect(
         to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration()
     ) async throws(WebSocketError) -> WebSocketConnection {
-        let options = try ClientOptions(url, configuration)
-        return try await WebSocketError.wrap { () async throws(TransportError) in
-            WebSocketConnection(try await NIOConnector.connectFollowing(options), pingTimeout: configuration.timeouts.ping)
-        }
+        #if SwiftNIO
+            let options = try ClientOptions(url, configuration)
+            do throws(TransportError) {
+                return WebSocketConnection(try await NIOConnector.connectFollowing(options), pingTimeout: configuration.timeouts.ping)
+            } catch {
+                throw WebSocketError(error.hiding(options.secrets))
+            }
+        #elseif canImport(Darwin)
+            return try await connectOverURLSession(to: url, configuration: configuration)
+        #else
+            throw WebSocketError(TransportError(.invalidConfiguration, "Holdfast was built without its trait SwiftNIO: it cannot connect"))
+        #endif
     }
 
     /// Connects and shakes hands; otherwise as ``connect(to:configuration:)-(String,_)``.

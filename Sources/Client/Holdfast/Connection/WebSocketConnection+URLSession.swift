@@ -14,7 +14,7 @@
         ///   - configuration: What the connection obeys; of the limits: message, receive and send buffer.
         /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)-(String,_)`` does; ``TransportError/Code/invalidConfiguration`` for
         ///   ``TLSOptions/identity``, ``TLSOptions/serverName`` and ``TLSOptions/applicationProtocols``, for a proxy of our own,
-        ///   ``WebSocketConfiguration/redirects`` and ``WebSocketConfiguration/cookies``.
+        ///   ``WebSocketConfiguration/redirects``, ``WebSocketConfiguration/cookies`` and ``HTTPVersion/http2``.
         public static func connectOverURLSession(
             to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration()
         ) async throws(WebSocketError) -> WebSocketConnection {

@@ -1,7 +1,9 @@
 public import WebSocketCore
 public import WebSocketRuntime
-import NIOConcurrencyHelpers
-import WebSocketNIO
+
+#if SwiftNIO
+    import WebSocketNIO
+#endif
 
 /// One open WebSocket, from handshake to close.
 ///
@@ -12,7 +14,7 @@ public struct WebSocketConnection: Sendable {
     package let transport: any MessageTransport
     private let pingTimeout: Duration
     /// Shared by all loops, so that one that is left in the middle of a message loses nothing.
-    let joiner = NIOLockedValueBox(MessageJoiner())
+    let joiner = LockedValue(MessageJoiner())
 
     /// A connection over any transport.
     ///
@@ -22,6 +24,9 @@ public struct WebSocketConnection: Sendable {
     public init(_ transport: any MessageTransport, pingTimeout: Duration = WebSocketTimeouts().ping) {
         (self.transport, self.pingTimeout) = (transport, pingTimeout)
     }
+
+    /// The same over another transport, which stands before this one's.
+    func over(_ transport: any MessageTransport) -> WebSocketConnection { WebSocketConnection(transport, pingTimeout: pingTimeout) }
 
     /// The subprotocol agreed on, if any.
     public var subprotocol: String? { transport.agreement.subprotocol }
@@ -138,8 +143,10 @@ public struct WebSocketConnection: Sendable {
     public func onEventLoop<Result: Sendable>(
         _ body: @Sendable (WebSocketConnection) async throws -> Result
     ) async rethrows -> Result {
-        guard let channel = transport as? WebSocketChannel else { return try await body(self) }
-        return try await channel.loop.run { try await body(self) }
+        #if SwiftNIO
+            if let channel = transport.carrier as? WebSocketChannel { return try await channel.loop.run { try await body(self) } }
+        #endif
+        return try await body(self)
     }
 }
 

@@ -1,8 +1,7 @@
-import NIOConcurrencyHelpers
 import WebSocketCore
 import WebSocketRuntime
 
-/// Those who wait for one message only.
+/// Those who wait for some messages only.
 extension EventHub {
     /// An id that no other request of this socket has.
     func newRequestID() -> UInt64 {
@@ -44,21 +43,52 @@ extension EventHub {
                 guard !Task.isCancelled, let event = await read() else { return .failure(.cancelledRequest) }
                 _ = deliver(event, by: request)
             case .wait: if await !called(request) { return .failure(.cancelledRequest) }
-            case .over, .event, .missed: return .failure(WebSocketError(TransportError(.closed, "the socket is closed")))
+            case .over, .event, .missed: return .failure(await session.closedError)
             }
         }
     }
 
     /// Finds the request that a message answers; what apps wrote for that is not run under the lock.
     func claim(_ message: Message) -> Bool {
-        let (correlations, matchers) = lock.withLock { (requests.correlations, requests.matchers) }
+        let (correlations, matchers, listeners) = lock.withLock { (requests.correlations, requests.matchers, requests.listeners) }
         for correlation in correlations {
             if let key = correlation.read(message), settle({ requests.answer(key, of: correlation, with: message) }) { return true }
         }
         for matcher in matchers where matcher.matches(message) {
             if settle({ requests.answer(matcher.request, with: message) }) { return true }
         }
-        return false
+        return listeners.contains { $0.matches(message) }
+    }
+
+    // MARK: - Listeners
+
+    /// Shows every message to `takes`; what it takes is among the events, as an answer is, and given to nobody else.
+    func listen(_ listener: Share.Party, _ takes: @escaping @Sendable (Message) -> Bool) {
+        change { requests.listen(listener, takes) }
+    }
+
+    func newListener() -> Share.Party { change { share.newParty() } }
+
+    func stopListening(_ listener: Share.Party) {
+        change {
+            requests.stopListening(listener)
+            share.forget(listener)
+        }
+    }
+
+    /// Waits for the next event, and reads it if nobody else does; false if the task is cancelled, or nothing can come any more.
+    func readOnce(for listener: Share.Party) async -> Bool {
+        switch change({ share.askToRead(listener) }) {
+        case .read:
+            guard let event = await read() else {
+                change { share.forget(listener) }
+                return false
+            }
+            _ = deliver(event, by: listener)
+            return true
+        case .wait: return await called(listener)
+        case .over, .event, .missed: return false
+        }
     }
 
     private func settle(_ answer: () -> Share.Party?) -> Bool {

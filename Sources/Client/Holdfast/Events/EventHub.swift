@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WebSocketCore
 
 /// Where all consumers of a socket's events meet: the shell around the rules of an ``EventShare``.
@@ -8,7 +8,7 @@ final class EventHub: @unchecked Sendable {
     typealias Share = EventShare<WebSocketEvent>
 
     let session: LiveSession
-    let lock = NIOLock()
+    let lock = LockedValue<Void>()
     @exclusivity(unchecked) var share = Share()
     @exclusivity(unchecked) var requests: RequestTable
     /// The connection that is read, so that a message costs no turn of the session.
@@ -122,16 +122,12 @@ final class EventHub: @unchecked Sendable {
     /// Changes what is shared, then wakes who was called and starts or ends the pump.
     @inline(__always)
     func change<Result>(_ body: () -> Result) -> Result {
-        lock.lock()
-        let result = body()
-        let calls = share.takeCalls()
-        if calls.isEmpty, share.pump == pump?.party {
-            lock.unlock()
-            return result
+        let (result, woken, oldPump) = lock.withLock { () -> (Result, [CheckedContinuation<Void, Never>], Task<Void, Never>?) in
+            let result = body()
+            let calls = share.takeCalls()
+            if calls.isEmpty, share.pump == pump?.party { return (result, [], nil) }
+            return (result, calls.compactMap { places.removeValue(forKey: $0) }, changePump())
         }
-        let woken = calls.compactMap { places.removeValue(forKey: $0) }
-        let oldPump = changePump()
-        lock.unlock()
         for place in woken { place.resume() }
         oldPump?.cancel()
         return result

@@ -22,7 +22,7 @@ public struct Opening: Sendable, CustomStringConvertible {
 
     /// Which attempt, and after how long; no header field and no subprotocol that is not well known, for they may hold secrets.
     public var description: String {
-        let known = subprotocol.flatMap { WebSocketConfiguration.wellKnownSubprotocols.contains($0) ? ", subprotocol \($0)" : nil }
-        return "attempt \(attempt)" + (downtime.map { ", \($0.words) without a connection" } ?? "") + (known ?? "")
+        "attempt \(attempt)" + (downtime.map { ", \($0.words) without a connection" } ?? "")
+            + (subprotocol.map { ", subprotocol \(Secrecy.subprotocol($0))" } ?? "")
     }
 }

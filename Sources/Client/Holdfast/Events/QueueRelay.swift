@@ -1,9 +1,9 @@
 import Dispatch
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Hands the events of a socket to a function on a queue, one at a time, until it is released.
 final class QueueRelay: Sendable {
-    private let isStopped = NIOLockedValueBox(false)
+    private let isStopped = LockedValue(false)
     private let task: Task<Void, Never>
 
     /// Hears everything from now on; the socket waits while the queue does not keep up.

@@ -1,5 +1,5 @@
 package import CodecCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 public import WebSocketCore
 
 /// How a request and its answer are known to belong together: both carry an id, and this reads it from the answer.
@@ -11,7 +11,7 @@ public struct RequestCorrelation: Sendable {
         case key(PayloadPeek)
         case custom(UInt64)
     }
-    private static let lastCustom = NIOLockedValueBox(UInt64(0))
+    private static let lastCustom = LockedValue(UInt64(0))
 
     package let identity: Identity
     package let read: @Sendable (Message) -> UInt64?

@@ -34,11 +34,20 @@ package struct RequestTable {
     package private(set) var matchers: [Matcher] = []
     /// How those that wait read the ids of answers, each once.
     package private(set) var correlations: [RequestCorrelation] = []
+    /// Those that look at every message for as long as they are there, whatever becomes of connections.
+    package private(set) var listeners: [Matcher] = []
 
     package init(limit: Int) { self.limit = max(limit, 1) }
 
     /// Whether no message is anybody's answer.
-    package var isEmpty: Bool { matchers.isEmpty && correlations.isEmpty }
+    package var isEmpty: Bool { matchers.isEmpty && correlations.isEmpty && listeners.isEmpty }
+
+    /// Adds one that takes any number of messages; it is none of the requests that have a limit.
+    package mutating func listen(_ listener: Request, _ takes: @escaping @Sendable (Message) -> Bool) {
+        listeners.append(Matcher(request: listener, matches: takes))
+    }
+
+    package mutating func stopListening(_ listener: Request) { listeners.removeAll { $0.request == listener } }
 
     /// Adds a request that is sent on this link; false if there are too many.
     package mutating func add(_ request: Request, _ pattern: Pattern, on link: ObjectIdentifier) -> Bool {

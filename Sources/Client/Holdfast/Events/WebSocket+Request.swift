@@ -1,6 +1,5 @@
 public import Foundation
 public import WebSocketCore
-import NIOConcurrencyHelpers
 import WebSocketRuntime
 
 /// Requests and their answers, over messages.
@@ -22,7 +21,7 @@ extension WebSocket {
     public func request<Answer: Sendable>(
         _ message: Message, matching: @escaping @Sendable (Message) -> Answer?, timeout: Duration = .seconds(30)
     ) async throws(WebSocketError) -> Answer {
-        let found = NIOLockedValueBox<Answer?>(nil)
+        let found = LockedValue<Answer?>(nil)
         let pattern = RequestTable.Pattern.matching { message in
             guard let answer = matching(message) else { return false }
             found.withLockedValue { $0 = answer }
@@ -108,7 +107,7 @@ extension WebSocket {
             group.addTask { await self.answer(to: message, pattern) }
             group.addTask {
                 guard (try? await session.sleep(timeout)) != nil else { return nil }
-                return .failure(WebSocketError(TransportError(.timedOut, "there was no answer within \(timeout)")))
+                return .failure(await session.unanswered(within: timeout))
             }
             defer { group.cancelAll() }
             for await outcome in group { if let outcome { return outcome } }

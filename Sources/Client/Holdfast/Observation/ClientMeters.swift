@@ -1,5 +1,4 @@
 import Metrics
-import NIOConcurrencyHelpers
 import StreamCore
 import WebSocketRuntime
 
@@ -14,9 +13,9 @@ final class ClientMeters: Sendable {
     private let streamReceived, streamDelivered, streamConflated, streamDropped: Counter
     private let traffic: TrafficCounters
     private let sockets: [String: Meter]
-    private let errors = NIOLockedValueBox<[WebSocketError.Code: Counter]>([:])
+    private let errors = LockedValue<[WebSocketError.Code: Counter]>([:])
     private let factory: any MetricsFactory
-    private let telemetryMeters = NIOLockedValueBox<TelemetryMeters?>(nil)
+    private let telemetryMeters = LockedValue<TelemetryMeters?>(nil)
 
     init(_ factory: any MetricsFactory) {
         self.factory = factory

@@ -1,7 +1,6 @@
 import Metrics
 import Logging
 import MachineCore
-import NIOConcurrencyHelpers
 import SessionCore
 import StreamCore
 import Tracing
@@ -10,7 +9,7 @@ import WebSocketRuntime
 
 /// Is told all that a session does, and passes it on to the app's logger, metrics and tracer; nothing else knows of these.
 ///
-/// Never told of single messages: what was carried is read off the transports when somebody wants to know.
+/// Never told of single messages, unless the app wants to see them: what was carried is read off the transports when somebody asks.
 final class Instruments: Sendable {
     /// What there is to be told of the past.
     struct Ledger {
@@ -38,18 +37,23 @@ final class Instruments: Sendable {
     }
 
     let log: SessionLog
+    let secrets: SessionSecrets
+    /// Nil unless the app wants to see messages.
+    let payloads: PayloadLog?
     let tracer: (any Tracer)?
     let meters: ClientMeters?
     /// What became of the values of typed streams, and how much of it the metrics know.
     let deliveries = DeliveryLedger()
-    private let reportedDeliveries = NIOLockedValueBox(DeliveryCounts())
+    private let reportedDeliveries = LockedValue(DeliveryCounts())
     /// The time since the socket was made, by its clock.
     let now: @Sendable () -> Duration
-    private let ledger = NIOLockedValueBox(Ledger())
+    private let ledger = LockedValue(Ledger())
 
     /// - Parameter clock: What the session measures its time with.
     init<C: Clock>(_ options: WebSocketOptions, clock: C) where C.Duration == Duration {
         log = SessionLog(logger: options.logger, endpoints: options.endpointNames)
+        secrets = options.secrets(options.endpointURLs)
+        payloads = PayloadLog(options, secrets)
         tracer = options.tracer
         let factory = options.metrics ?? MetricsSystem.factory
         meters = factory is NOOPMetricsHandler ? nil : ClientMeters(factory)
@@ -70,13 +74,14 @@ final class Instruments: Sendable {
             return ledger.attempts - 1
         }
         if earlier > 0 { meters?.reconnectAttempts.increment() }
+        if let credential = attempt.credential { secrets.hide(credential.secret) }
         log.connecting(attempt)
         let start = now()
         var attributes: SpanAttributes = [:]
         attributes["holdfast.attempt"] = attempt.number
         if let url = log.endpoint(attempt.endpoint) { attributes["url.full"] = url }
         let connection = try await span("websocket connect", attributes, connect)
-        return (connection, now() - start)
+        return (payloads?.watching(connection) ?? connection, now() - start)
     }
 
     /// A connection is open, and counts from here on until ``ended(_:_:isForgotten:)``.

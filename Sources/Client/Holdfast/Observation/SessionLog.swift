@@ -5,8 +5,8 @@ import WebSocketRuntime
 
 /// The lines of a session's log: which there are, at which level, and what may stand in them.
 ///
-/// Never a payload, a header field, a query or a subprotocol, for any of them may be secret; and no words of the peer's, such as the
-/// reason of a close frame, for a peer may repeat a secret.
+/// Messages are the ``PayloadLog``'s. Here stands never a payload, a header field, a query or a subprotocol, for any of them may be secret;
+/// and no words of the peer's, such as the reason of a close frame, for a peer may repeat a secret.
 struct SessionLog: Sendable {
     let logger: Logger
     /// The URLs without what may be secret, in the order of the endpoints.

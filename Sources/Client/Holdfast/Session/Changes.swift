@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Lets tasks wait until something has changed since they last looked.
 ///
@@ -9,7 +9,7 @@ package final class Changes: Sendable {
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var lastWaiter: UInt64 = 0
     }
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     package init() {}
 

@@ -16,11 +16,9 @@ extension LiveSession {
     /// Asks the present connection; if there is none, nobody waits for one.
     func ping(timeout: Duration?) async throws(WebSocketError) -> Duration {
         if let usable { return try await usable.ping(timeout: timeout) }
-        let isOver = isClosed || isStopping
-        throw WebSocketError(
-            isOver
-                ? TransportError(.closed, "the socket is closed")
-                : TransportError(.unreachable, "there is no connection to ping", underlying: lastCause))
+        if isClosed || isStopping { throw closedError }
+        let words = obstacle.map { " (\($0.words))" } ?? ""
+        throw WebSocketError(TransportError(.unreachable, "there is no connection to ping\(words)", underlying: obstacle))
     }
 }
 

@@ -12,6 +12,7 @@ extension LiveSession {
         let isForgotten = links.removeValue(forKey: generation)?.isForgotten ?? true
         instruments.ended(generation, loss.cause, isForgotten: isForgotten || isStopping)
         if !isForgotten, let cause = loss.cause { (lastCause, lastRecord) = (cause, cause.closeRecord) }
+        if !isForgotten { isRefused = losses[loss.loss.cause] == .refreshCredentials }
         await note(.lost(generation: generation, loss.loss))
     }
 
@@ -21,17 +22,18 @@ extension LiveSession {
             if Task.isCancelled || isStopping { throw WebSocketError(TransportError(.cancelled, "the attempt was given up")) }
             let request = WebSocketAttempt(number: attempt.number, endpoint: attempt.endpoint, credential: credential)
             let (connection, handshake) = try await instruments.connecting(request) { () async throws(WebSocketError) in
-                try await connect(request)
+                // One endpoint may repeat what another one was told.
+                do throws(WebSocketError) { return try await connect(request) } catch { throw error.hiding(instruments.secrets) }
             }
             guard let link = links[attempt.generation], !link.isForgotten, !isStopping, !isClosed else {
                 connection.abort()  // Nobody waits for it any more.
                 throw WebSocketError(TransportError(.cancelled, "the attempt was given up"))
             }
-            challenges = []
+            (challenges, isRefused) = ([], false)
             dropForgotten(before: attempt.generation)
             links[attempt.generation]?.connection = connection
             connection.transport.observe(LinkWitness(self, generation: attempt.generation))
-            self.connection = connection
+            (self.connection, lastCause) = (connection, nil)
             let line = SendLine(connection)
             serve(line, as: attempt.generation)
             instruments.opened(attempt.generation, request, connection, handshake: handshake)

@@ -11,7 +11,7 @@ extension LiveSession {
         while true {
             let version = changes.version
             if let usable { return usable }
-            if isClosed || isStopping { throw WebSocketError(TransportError(.closed, "the socket is closed")) }
+            if isClosed || isStopping { throw closedError }
             if Task.isCancelled { throw .cancelledRequest }
             await changes.next(after: version)
         }

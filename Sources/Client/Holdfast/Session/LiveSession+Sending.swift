@@ -27,8 +27,6 @@ extension LiveSession {
         while tell == nil, !isClosed, !Task.isCancelled { await changes.next(after: changes.version) }
     }
 
-    private func failure(_ reason: SendRefusal) -> WebSocketError { WebSocketError(TransportError(reason, cause: lastCause)) }
-
     // MARK: - One message at a time
 
     func transmit(_ id: UInt64, over generation: UInt64) {

@@ -1,5 +1,4 @@
 import MachineCore
-import NIOConcurrencyHelpers
 import SessionCore
 import WebSocketCore
 import WebSocketRuntime
@@ -31,6 +30,7 @@ actor LiveSession {
 
     let connect: @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
     let provider: CredentialProvider.Answer?
+    let losses: LossTable
     let desk: SendDesk
     /// Who holds values back to send them later.
     nonisolated let held = HeldSends()
@@ -40,18 +40,23 @@ actor LiveSession {
     let sleep: @Sendable (Duration) async throws -> Void
     let changes = Changes()
     /// The state, and how many there were before it.
-    private let observed = NIOLockedValueBox((state: WebSocketState.disconnected(nil), version: UInt64(0)))
+    private let observed = LockedValue((state: WebSocketState.disconnected(nil), version: UInt64(0)))
     private var sources = EventBacklog()
     var links: [UInt64: Link] = [:]
     /// The newest connection.
     var connection: WebSocketConnection?
+    /// Why the last attempt or connection ended; nil once there is another connection.
     var lastCause: WebSocketError?
+    /// Why it ended for good; nil if this side has closed it, and before.
+    private(set) var endCause: WebSocketError?
     /// How the connection ended that was the last so far, until another one is tried.
     var lastRecord: CloseRecord?
     var outage = Outage()
     var credential: Credential?
     /// What the server wants to be shown, if it refused the last attempt with 401.
     var challenges: [AuthenticationChallenge] = []
+    /// Whether the last loss says that the credential was not good.
+    var isRefused = false
     private var fetch: Task<Void, Never>?
     private(set) var tell: (@Sendable (Session.Input) async -> Void)?
     /// The message that a connection has in hand.
@@ -65,10 +70,10 @@ actor LiveSession {
 
     init(
         connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection,
-        provider: CredentialProvider.Answer?, sending: SendPolicy, instruments: Instruments,
+        provider: CredentialProvider.Answer?, losses: LossTable, sending: SendPolicy, instruments: Instruments,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
-        (self.connect, self.provider, self.sleep) = (connect, provider, sleep)
+        (self.connect, self.provider, self.losses, self.sleep) = (connect, provider, losses, sleep)
         (desk, self.instruments) = (SendDesk(sending), instruments)
     }
 
@@ -188,7 +193,7 @@ actor LiveSession {
     private func fetchCredential(_ number: UInt64) {
         guard let provider else { return }
         fetch?.cancel()
-        let request = CredentialRequest(challenges: challenges)
+        let request = CredentialRequest(challenges: challenges, isRefused: isRefused)
         // SAFETY: kept in `fetch`, cancelled by the next one, on order, and at the end of `run`.
         fetch = Task {
             do {
@@ -260,7 +265,7 @@ actor LiveSession {
 
     func end(with error: WebSocketError?) {
         guard !isClosed else { return }
-        isClosed = true
+        (isClosed, endCause) = (true, error ?? (isStopping ? nil : lastCause))
         desk.close()
         show(.closed(error))
         add(.closed(Closure(error: error, record: lastRecord)))

@@ -24,6 +24,7 @@ extension LossCause {
             case .unreachable: .unreachable
             case _ where TransportError.Code.trustFailures.contains(error.code): .tls
             case .invalidHandshake: .invalidHandshake
+            case .protocolViolation where (error.underlying as? ProtocolViolation)?.kind == .messageTooBig: .messageTooBig
             case .protocolViolation: .protocolViolation
             case .invalidURL, .invalidConfiguration: .invalidConfiguration
             default: .lost

@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import SessionCore
 import WebSocketCore
 
@@ -19,7 +19,7 @@ final class SendDesk: Sendable {
         var isClosed = false
     }
     let policy: SendPolicy
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
     /// Tells that another connection serves, or that nothing more is taken.
     let news = Changes()
 

@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import SessionCore
 import WebSocketCore
 
@@ -17,7 +17,7 @@ final class SendTicket: Sendable {
     let id: UInt64
     let message: Message
     let lane: Lane
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
     private let changes = Changes()
 
     init(id: UInt64, _ message: Message, _ lane: Lane) { (self.id, self.message, self.lane) = (id, message, lane) }

@@ -4,16 +4,38 @@ import WebSocketRuntime
 extension TransportError {
     /// What a sender is told whose message never left.
     ///
-    /// - Parameter cause: Why there is no connection, if there is none.
-    init(_ refusal: SendRefusal, cause: (any Error)?) {
-        switch refusal {
-        case .overflow: self.init(.queueFull, "the message was not sent: the queue is full", underlying: cause)
-        case .dropped: self.init(.dropped, "the message was not sent: it gave way to others", underlying: cause)
-        case .tooLarge: self.init(.tooLarge, "the message was not sent: it is larger than the queue", underlying: cause)
-        case .timedOut: self.init(.timedOut, "the message was not sent: no connection took it in time", underlying: cause)
-        case .disconnected: self.init(.disconnected, "the message was not sent: there is no connection", underlying: cause)
-        case .withdrawn: self.init(.cancelled, "the message was not sent: its sender was cancelled")
-        case .closed: self.init(.closed, "the message was not sent: the socket is closed")
-        }
+    /// - Parameter cause: Why there is no connection, if there is none; it is told in its own words.
+    init(_ refusal: SendRefusal, cause: WebSocketError?) {
+        let (code, words): (Code, String) =
+            switch refusal {
+            case .overflow: (.queueFull, "the queue is full")
+            case .dropped: (.dropped, "it gave way to others")
+            case .tooLarge: (.tooLarge, "it is larger than the queue")
+            case .timedOut: (.timedOut, "no connection took it in time")
+            case .disconnected: (.disconnected, "there is no connection")
+            case .withdrawn: (.cancelled, "its sender was cancelled")
+            case .closed: (.closed, "the socket is closed")
+            }
+        let cause = refusal == .withdrawn ? nil : cause
+        self.init(code, "the message was not sent: \(words)\(cause.inBrackets)", underlying: cause)
     }
+
+    /// What is told to whoever still wants something of a socket that is closed.
+    ///
+    /// - Parameter cause: Why it is closed; nil if this side has closed it.
+    static func socketClosed(_ cause: WebSocketError?) -> TransportError {
+        TransportError(.closed, "the socket is closed\(cause.inBrackets)", underlying: cause)
+    }
+
+    /// What is told to whoever waited for an answer.
+    ///
+    /// - Parameter cause: Why there is no connection, if there is none.
+    static func unanswered(within time: Duration, _ cause: WebSocketError?) -> TransportError {
+        TransportError(.timedOut, "there was no answer within \(time)\(cause.inBrackets)", underlying: cause)
+    }
+}
+
+extension Optional<WebSocketError> {
+    /// The cause of another error, to be put behind that one's words.
+    fileprivate var inBrackets: String { map { " (\($0.words))" } ?? "" }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+package import Logging
 import MachineCore
 public import SessionCore
 public import WebSocketCore
@@ -22,6 +23,8 @@ public final class WebSocket: Sendable {
     let session: LiveSession
     let hub: EventHub
     let codec: any MessageCodec
+    /// What the options gave to hear of it.
+    package let logger: Logger
     private let run: Task<Void, Never>
     /// Longer than any process lives: the system's clocks end the process over a moment that they cannot represent.
     private static let longestSleep = Duration.seconds(1 << 32)
@@ -37,7 +40,8 @@ public final class WebSocket: Sendable {
         configure(&options)
         if options.staysWithinDevice(url) { options.pathSource = options.pathSource.map(LocalPathSource.init) }
         let problem = options.problem(with: url)
-        options.endpointNames = ([url] + options.alternatives).map(WebSocketOptions.name)
+        options.endpointURLs = [url] + options.alternatives
+        options.endpointNames = options.endpointURLs.map(WebSocketOptions.name)
         self.init(options, clock: ContinuousClock()) { [options] (attempt) async throws(WebSocketError) in
             if let problem { throw problem }
             return try await options.connect(attempt, to: url)
@@ -58,11 +62,13 @@ public final class WebSocket: Sendable {
     ) where C.Duration == Duration {
         let instruments = Instruments(options, clock: clock)
         let live = LiveSession(
-            connect: connect, provider: options.credentials?.answer, sending: options.sending, instruments: instruments
+            connect: connect, provider: options.credentials?.answer, losses: options.reconnect.losses, sending: options.sending,
+            instruments: instruments
         ) { try await clock.sleep(for: min($0, Self.longestSleep)) }
         let session = Session(
             policy: options.policy, endpoints: 1 + options.alternatives.count, hasCredentials: options.credentials != nil, seed: seed)
         (self.session, hub, codec) = (live, EventHub(live, requestLimit: options.requestLimit), options.codec)
+        logger = options.logger
         // SAFETY: owned by this object and cancelled with it.
         run = Task {
             async let _ = live.follow(options.pathSource)

@@ -74,8 +74,14 @@ public struct WebSocketOptions: Sendable {
     public var requestLimit = 1024
     /// What hears of attempts, openings and losses; silent by default.
     ///
-    /// Nothing of messages and nothing secret is ever logged.
+    /// Nothing secret is ever logged, and nothing of messages unless ``logsPayloads`` says so.
     public var logger = Logger(label: "holdfast") { _ in SwiftLogNoOpLogHandler() }
+    /// Whether the log shows, at the level `debug`, how messages begin: for development; by default it does not.
+    ///
+    /// A line says whether a message was sent or received, its kind, its length, and its first 64 bytes: text in one line with escapes,
+    /// bytes in hexadecimal. Credentials, the passwords of proxies, cookies and what names such as `password` announce are `<hidden>`.
+    /// What else is secret in your messages nobody but you knows. It costs nothing while it is off; it counts for sockets made afterwards.
+    public var logsPayloads = false
     /// What counts and measures; nil: what `MetricsSystem` was bootstrapped with when the socket is made.
     public var metrics: (any MetricsFactory)?
     /// What gets a span for every attempt to connect; nil: what `InstrumentationSystem` was bootstrapped with.
@@ -83,6 +89,8 @@ public struct WebSocketOptions: Sendable {
     var policy = SessionPolicy()
     /// The URLs for people to read, if there are any.
     var endpointNames: [String] = []
+    /// The URLs themselves, to know what is secret in them.
+    var endpointURLs: [String] = []
 
     /// The defaults.
     public init() {}

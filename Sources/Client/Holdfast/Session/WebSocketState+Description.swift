@@ -20,7 +20,7 @@ extension WebSocketState: CustomStringConvertible {
 }
 
 extension WebSocketEvent: CustomStringConvertible {
-    /// What happened in plain words; of messages the length and the first bytes.
+    /// What happened in plain words; of messages the length and the first bytes, without what names such as `password` announce.
     public var description: String {
         switch self {
         case .opened(let opening): "opened: \(opening)"

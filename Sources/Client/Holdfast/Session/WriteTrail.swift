@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 import SessionCore
 import WebSocketRuntime
 
@@ -19,9 +18,9 @@ final class WriteTrail: Sendable {
         var waiters: [UInt64: [UInt64: CheckedContinuation<Void, Never>]] = [:]
         var lastWaiter: UInt64 = 0
     }
-    private let state: NIOLockedValueBox<State>
+    private let state: LockedValue<State>
 
-    init(_ transport: any MessageTransport) { state = NIOLockedValueBox(State(transport: transport)) }
+    init(_ transport: any MessageTransport) { state = LockedValue(State(transport: transport)) }
 
     /// Notes that the transport has taken one more message; returns its serial, nil if the connection is over.
     func take() -> UInt64? {

@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import StreamCore
 
 /// Counts what became of values.
@@ -14,7 +14,7 @@ final class DeliveryLedger: Sendable {
     }
     /// Counts the same, and more.
     private let parent: DeliveryLedger?
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     init(within parent: DeliveryLedger? = nil) { self.parent = parent }
 
@@ -38,7 +38,7 @@ final class DeliveryLedger: Sendable {
 
 /// Counts the values of a consumer that loses none.
 final class DeliveryTally: CountedDelivery {
-    private let delivered = NIOLockedValueBox(0)
+    private let delivered = LockedValue(0)
 
     /// What waits is not decoded yet, so it was not received as a value.
     var counts: DeliveryCounts {

@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WebSocketCore
 
 /// Those who get messages as values, pushed by whoever reads.

@@ -1,6 +1,6 @@
 import CodecCore
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import StreamCore
 import WebSocketCore
 

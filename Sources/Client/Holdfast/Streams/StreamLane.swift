@@ -1,5 +1,5 @@
 import CodecCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WebSocketCore
 
 /// All consumers who want the messages as values of one type: a message is decoded once for them, and only if one of them wants it.
@@ -45,7 +45,7 @@ final class TypedStreamLane<Value: Sendable>: StreamLane {
         var everybody: [Intake] { all + byField.flatMap { $0.table.values.joined() } }
     }
     private let decoding: MessageDecoding<Value>
-    private let routes = NIOLockedValueBox(Routes())
+    private let routes = LockedValue(Routes())
 
     init(_ decoding: MessageDecoding<Value>) { self.decoding = decoding }
 

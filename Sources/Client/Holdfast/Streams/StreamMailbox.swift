@@ -1,5 +1,5 @@
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import StreamCore
 
 /// Where values wait for their one consumer: the shell around a `DeliveryBuffer`.
@@ -22,7 +22,7 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
         case wait
     }
 
-    private let state: NIOLockedValueBox<State>
+    private let state: LockedValue<State>
     private let time: StreamTime
     private let isTimed: Bool
 
@@ -30,7 +30,7 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
     ///   - buffer: What keeps the values.
     ///   - time: What time it is; nil for a buffer that does not ask.
     init(_ buffer: any DeliveryBuffer<Item, Output>, time: StreamTime, isTimed: Bool) {
-        state = NIOLockedValueBox(State(buffer: buffer))
+        state = LockedValue(State(buffer: buffer))
         (self.time, self.isTimed) = (time, isTimed)
     }
 

@@ -1,10 +1,10 @@
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Rings at a machine's deadline, by the clock of a session.
 final class DeadlineAlarm: Sendable {
     private let session: LiveSession
-    private let alarm = NIOLockedValueBox<(at: Moment, task: Task<Void, Never>)?>(nil)
+    private let alarm = LockedValue<(at: Moment, task: Task<Void, Never>)?>(nil)
 
     init(_ session: LiveSession) { self.session = session }
 

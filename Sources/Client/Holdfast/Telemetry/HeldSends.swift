@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Something that holds values back to send them later.
 protocol HeldSender: AnyObject, Sendable {
@@ -16,7 +16,7 @@ protocol HeldSender: AnyObject, Sendable {
 
 /// All that hold values back for one session: it tells them what happens to it, and they are kept as long as they hold anything.
 final class HeldSends: Sendable {
-    private let state = NIOLockedValueBox((senders: [ObjectIdentifier: any HeldSender](), isEnded: false))
+    private let state = LockedValue((senders: [ObjectIdentifier: any HeldSender](), isEnded: false))
 
     var isEmpty: Bool { state.withLockedValue(\.senders.isEmpty) }
     private var senders: [any HeldSender] { state.withLockedValue { Array($0.senders.values) } }

@@ -1,5 +1,5 @@
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import SessionCore
 import StreamCore
 
@@ -62,7 +62,7 @@ final class PacedLine<Key: Hashable & Sendable, Value: Encodable & Sendable>: Pa
     private let encoding: BatchEncoding
     private let alarm: DeadlineAlarm
     private let changes = Changes()
-    private let state: NIOLockedValueBox<State>
+    private let state: LockedValue<State>
 
     init(
         _ socket: WebSocket, _ pacer: Pacer<Key, Value>, _ options: PacedOptions, by key: @escaping @Sendable (Value) -> Key
@@ -70,7 +70,7 @@ final class PacedLine<Key: Hashable & Sendable, Value: Encodable & Sendable>: Pa
         (self.options, self.key) = (options, key)
         (courier, alarm) = (Courier(session: socket.session, lane: options.lane), DeadlineAlarm(socket.session))
         encoding = BatchEncoding(codec: socket.codec, limit: .max, onFailure: options.onFailure)
-        state = NIOLockedValueBox(State(pacer: pacer))
+        state = LockedValue(State(pacer: pacer))
         socket.session.held.add(self)
     }
 

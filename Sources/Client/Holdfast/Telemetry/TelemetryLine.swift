@@ -1,5 +1,4 @@
 import MachineCore
-import NIOConcurrencyHelpers
 import StreamCore
 import WebSocketRuntime
 
@@ -23,13 +22,13 @@ final class TelemetryLine<Value: Encodable & Sendable>: HeldSender {
     private let meters: TelemetryMeters?
     private let alarm: DeadlineAlarm
     private let changes = Changes()
-    private let state: NIOLockedValueBox<State>
+    private let state: LockedValue<State>
 
     init(_ session: LiveSession, _ codec: any MessageCodec, _ options: TelemetryOptions) {
         (self.options, courier, alarm) = (options, Courier(session: session, lane: options.lane), DeadlineAlarm(session))
         encoding = BatchEncoding(codec: codec, limit: options.batch.bytes, onFailure: options.onFailure)
         meters = session.instruments.meters?.telemetry
-        state = NIOLockedValueBox(State(batcher: Batcher(options.batch), rate: options.adapts.map(AdaptiveRate.init)))
+        state = LockedValue(State(batcher: Batcher(options.batch), rate: options.adapts.map(AdaptiveRate.init)))
         if options.adapts != nil { meters?.keeps(.all) }
         session.held.add(self)
     }

@@ -2,6 +2,10 @@ import CodecCore
 import QuotesCore
 import SwiftProtobuf
 
+#if !Quotes
+    #error("HoldfastQuotes needs its trait of the package: .package(url: \"…\", traits: [.defaults, \"Quotes\"])")
+#endif
+
 extension WireReply {
     fileprivate init(_ reply: QuotesReply) {
         self.init()
@@ -64,6 +68,7 @@ extension QuotesReply {
 
     /// What a server sent; nil if it is of a type that a later version has.
     init?(protobuf bytes: UnsafeRawBufferPointer) throws {
+        guard ProtobufShape.isPlain(bytes, fields: .max) else { throw CodecError(.malformed, at: 0) }
         switch try WireReply(serializedBytes: bytes.bytes).body {
         case .welcome(let welcome):
             self = .welcome(

@@ -25,6 +25,7 @@ extension QuotesRequest {
 
     /// What a client sent; nil if it is of a type that a later version has.
     init?(protobuf bytes: UnsafeRawBufferPointer) throws {
+        guard ProtobufShape.isPlain(bytes, fields: .max) else { throw CodecError(.malformed, at: 0) }
         switch try WireRequest(serializedBytes: bytes.bytes).body {
         case .subscribe(let subscribe):
             self = .subscribe(

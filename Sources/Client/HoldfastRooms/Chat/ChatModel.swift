@@ -21,8 +21,8 @@ public import RoomCore
     public let title: String
     /// The messages in order, those that wait last.
     public private(set) var messages: [ChatMessage] = []
-    /// Who is present, by name.
-    public private(set) var people: [UserName] = []
+    /// Who is present, by name; the own user is among them, and marked.
+    public private(set) var people: [ChatPerson] = []
     /// Who types.
     public private(set) var typing: [UserName] = []
     /// How it stands with the hub.
@@ -110,7 +110,7 @@ public import RoomCore
             oldest = status.first
             refreshSoon()
         }
-        let people = status.members.map(\.user)
+        let people = status.members.map { ChatPerson(user: $0.user, isOwn: $0.user == status.user) }
         if self.people != people { self.people = people }
         if typing != status.typing { typing = status.typing }
         if old.outbox != status.outbox || old.reads != status.reads || old.user != status.user || old.read != status.read { refreshSoon() }

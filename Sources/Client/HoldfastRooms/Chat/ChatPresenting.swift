@@ -7,8 +7,8 @@ public import RoomCore
     var title: String { get }
     /// The messages in order, those that wait last.
     var messages: [ChatMessage] { get }
-    /// Who is present, by name.
-    var people: [UserName] { get }
+    /// Who is present, by name; the own user is among them, and marked.
+    var people: [ChatPerson] { get }
     /// Who types.
     var typing: [UserName] { get }
     /// How it stands with the hub.

@@ -2,7 +2,7 @@ import DequeModule
 import Foundation
 import Holdfast
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import RoomCore
 
 /// What the app asks for.
@@ -23,7 +23,9 @@ extension RoomsDesk {
             if state.books[room]?.status.phase == .left { state.books[room]?.status.phase = .loading }
             Self.tell(.join(room, wish), &state, now)
         }
-        try await wait(for: "reading the room", on: changes, within: options.storePatience) { () throws(RoomsError) -> Void? in
+        try await wait(
+            for: "reading the room", isLocal: true, on: changes, within: options.storePatience
+        ) { () throws(RoomsError) -> Void? in
             let (isLoaded, ending) = state.withLockedValue { ($0.books[room]?.isLoaded ?? false, $0.ending) }
             if isLoaded { return () }
             if let ending { throw ending }
@@ -72,7 +74,9 @@ extension RoomsDesk {
 
     /// Waits until a message is in the outbox, on disk.
     private func written(_ receipt: Receipt) async throws(RoomsError) -> Receipt {
-        try await wait(for: "writing the message", on: receipt.changes, within: options.storePatience) { () throws(RoomsError) -> Void? in
+        try await wait(
+            for: "writing the message", isLocal: true, on: receipt.changes, within: options.storePatience
+        ) { () throws(RoomsError) -> Void? in
             if receipt.stage != .submitted { return () }
             if let ending = receipt.ending { throw ending }
             return nil
@@ -146,7 +150,7 @@ extension RoomsDesk {
             switch outcome {
             case .page(let entries, let reachedBeginning)?: return RoomPage(entries: entries, reachedBeginning: reachedBeginning)
             case .none(let refusal?)?: throw .refused(refusal)
-            case .some(.none(nil)): throw .timedOut("the history")
+            case .some(.none(nil)): throw .timedOut("the history", cause: obstacle)
             case nil: break
             }
             if let ending { throw ending }

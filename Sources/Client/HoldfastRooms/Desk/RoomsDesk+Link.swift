@@ -1,6 +1,6 @@
 import Holdfast
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import RoomCore
 import RoomsWire
 import WebSocketCore
@@ -21,7 +21,9 @@ extension RoomsDesk {
                 receive(message, encoding)
                 await pace()
             case .state(.connected): break
-            case .state, .reconnecting: change { state, now in lose(&state, now) }
+            case .reconnecting(_, _, let cause): change { state, now in lose(&state, now, for: cause) }
+            case .state(.disconnected(let cause?)): change { state, now in lose(&state, now, for: cause) }
+            case .state: change { state, now in lose(&state, now) }
             case .closed(let closure): finish(closure.error.map { .connection($0) } ?? .closed)
             case .dropped, .undecodable, .missed: break
             }
@@ -33,7 +35,21 @@ extension RoomsDesk {
     func sendFrames() async {
         for await order in outgoing {
             try? await order.link.connection.send(order.link.encoding.encode(order.frame))
-            state.withLockedValue { $0.unsent -= 1 }
+            let isIdle = state.withLockedValue { state in
+                state.unsent -= 1
+                return state.unsent == 0
+            }
+            if isIdle { sent.announce() }
+        }
+    }
+
+    /// Tells the hub that this device leaves all rooms; waits until the connection has taken that, for a moment at most.
+    ///
+    /// Others would else see it for as long as one whose connection was lost.
+    func sayFarewell() async {
+        tell(.farewell)
+        try? await wait(for: "the farewell", isLocal: true, on: sent, within: Self.farewellPatience) { () throws(RoomsError) -> Void? in
+            state.withLockedValue { $0.link == nil || $0.unsent == 0 } ? () : nil
         }
     }
 
@@ -55,12 +71,18 @@ extension RoomsDesk {
             secret = try await freshToken()
         } catch {
             // The same as a hub that does not answer: the socket's backoff decides when to try again.
-            if error.isRetryable || Task.isCancelled { opening.connection.abort() } else { end(error, socket) }
+            if error.isRetryable || Task.isCancelled {
+                state.withLockedValue { $0.drop(for: error) }
+                opening.connection.abort()
+            } else {
+                end(error, socket)
+            }
             return nil
         }
         change { state, now in
             lose(&state, now)
-            state.link = Link(connection: opening.connection, encoding: encoding)
+            state.link = Link(connection: opening.connection, encoding: encoding, isAgreed: opening.subprotocol != nil)
+            (state.cause, state.isDropped) = (nil, false)
             state.woken.append(changes)
             Self.tell(.calendar(calendar()), &state, now)
             Self.tell(.opened(token: secret), &state, now)
@@ -69,25 +91,43 @@ extension RoomsDesk {
     }
 
     /// There is no connection any more, or another one.
-    func lose(_ state: inout State, _ now: Moment) {
+    ///
+    /// - Parameter cause: Why there is none, where the socket has said it.
+    func lose(_ state: inout State, _ now: Moment, for cause: WebSocketError? = nil) {
+        if let cause {
+            if !state.isDropped { state.cause = .connection(cause) }
+            state.isDropped = false
+        }
         guard state.link != nil else { return }
         (state.link, state.isOnline, state.connection) = (nil, false, nil)
         state.renewal?.cancel()
-        state.renewal = nil
+        (state.renewal, state.tokenPace) = (nil, TokenPace())
         state.woken.append(changes)
         Self.tell(.lost, &state, now)
     }
 
     private func receive(_ message: Message, _ encoding: RoomsEncoding) {
         do {
-            guard let frame = try encoding.decodeHubFrame(message) else { return }
-            tell(.received(frame))
+            guard let frame = try encoding.decodeHubFrame(message).map(hidingSecrets(in:)) else { return }
+            change { state, now in
+                if case .refusal(let refusal) = frame, refusal.room == nil { state.link?.refusal = refusal }
+                Self.tell(.received(frame), &state, now)
+            }
         } catch {
             // A hub that talks nonsense: another connection may reach one that does not.
             change { state, _ in
-                if let link = state.link { state.parting = .reconnect(link.connection, after: .seconds(1)) }
+                guard let link = state.link else { return }
+                state.drop(for: .notAHub("what it sent is no frame of the protocol"))
+                state.parting = .reconnect(link.connection, after: .seconds(1))
             }
         }
+    }
+
+    /// A hub may repeat a token in the words of a refusal, which apps show.
+    private func hidingSecrets(in frame: HubFrame) -> HubFrame {
+        guard case .refusal(var refusal) = frame, let secrets = socket.withLockedValue({ $0.socket })?.secrets else { return frame }
+        refusal.text = secrets.hiding(refusal.text)
+        return .refusal(refusal)
     }
 
     /// Reads no further while the store has too much to do.
@@ -124,7 +164,7 @@ extension RoomsDesk {
     /// Asks the provider; bounded, for the hub waits for its answer.
     private func freshToken() async throws(RoomsError) -> String? {
         guard let token else { return nil }
-        let (answer, changes) = (NIOLockedValueBox<Result<String, RoomsError>?>(nil), Changes())
+        let (answer, changes) = (LockedValue<Result<String, RoomsError>?>(nil), Changes())
         // SAFETY: cancelled when the wait is over, and then left to itself: a provider that does not heed that must not hold up the rooms.
         let asking = Task {
             let outcome: Result<String, RoomsError>
@@ -133,13 +173,15 @@ extension RoomsDesk {
             } catch let error as CredentialUnavailable where !error.isRetryable {
                 outcome = .failure(.refused(Refusal(.token, "\(error)")))
             } catch {
-                outcome = .failure(.timedOut("the token (\(error))"))
+                // What an error of the app's says may be secret: the address of a service with its token, say.
+                outcome = .failure(.timedOut("the token (\(type(of: error)))"))
             }
+            if case .success(let secret) = outcome { socket.withLockedValue(\.socket)?.hide(secret) }
             answer.withLockedValue { $0 = outcome }
             changes.announce()
         }
         defer { asking.cancel() }
-        return try await wait(for: "the token", on: changes, within: options.tokenPatience) { () throws(RoomsError) in
+        return try await wait(for: "the token", isLocal: true, on: changes, within: options.tokenPatience) { () throws(RoomsError) in
             try answer.withLockedValue(\.self)?.get()
         }
     }
@@ -147,11 +189,10 @@ extension RoomsDesk {
     /// Shows a fresh token on the present connection, in time before this one ends.
     func renewToken(before expires: Int64) {
         guard expires > 0, token != nil else { return }
-        let left = Duration.milliseconds(max(0, expires - calendar()))
-        let pause = max(left - options.tokenMargin, left / 2)
         change { state, now in
             state.renewal?.cancel()
-            guard !state.isOver, state.link != nil else { return }
+            guard !state.isOver, state.link != nil, let left = state.machine?.timeLeft(until: expires, at: now) else { return }
+            let pause = state.tokenPace.pause(until: expires, left: left, margin: options.tokenMargin)
             // SAFETY: holds the desk weakly; cancelled with the connection, by the next one, and at the end.
             state.renewal = Task { [weak self, time] in
                 guard (try? await time.sleep(now + pause)) != nil, let token = try? await self?.freshToken(), !Task.isCancelled else {

@@ -14,6 +14,7 @@ extension RoomsDesk {
         switch news {
         case .welcomed(let user, let connection, let limits, let expires):
             (state.isOnline, state.user, state.connection, state.limits) = (true, user, connection, limits)
+            state.cause = nil
             state.woken.append(changes)
             state.renewAt = expires
         case .renewed(let device): state.device = device

@@ -1,6 +1,6 @@
 import DequeModule
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import RoomCore
 
 /// The store's side of the desk: one order after the other, off everybody's way.

@@ -2,7 +2,6 @@ import DequeModule
 import Foundation
 import Holdfast
 import MachineCore
-import NIOConcurrencyHelpers
 import RoomCore
 import RoomsWire
 import WebSocketRuntime
@@ -23,6 +22,10 @@ final class RoomsDesk: Sendable {
     struct Link {
         let connection: WebSocketConnection
         let encoding: RoomsEncoding
+        /// The server has chosen the encoding: one that chooses none may be no hub.
+        let isAgreed: Bool
+        /// What the hub has said against this connection.
+        var refusal: Refusal?
     }
     /// A frame, and the connection that it is for.
     struct Outgoing {
@@ -54,6 +57,11 @@ final class RoomsDesk: Sendable {
         var lastPage: Int64 = 0
         var alarm: (at: Moment, task: Task<Void, Never>)?
         var renewal: Task<Void, Never>?
+        var tokenPace = TokenPace()
+        /// What keeps us from the hub, until it knows us.
+        var cause: RoomsError?
+        /// This side has ended the connection, for that cause: it says more than that the connection was closed.
+        var isDropped = false
         /// Why nothing more happens; the socket may still be closing.
         var ending: RoomsError?
         var isOver = false
@@ -69,6 +77,8 @@ final class RoomsDesk: Sendable {
     }
     /// Frames that wait to be sent, before signals are left out.
     static let signalBacklog = 64
+    /// How long closing waits for a connection that takes nothing.
+    static let farewellPatience = Duration.seconds(1)
     /// Transactions that wait for the store, before the socket is read no further.
     static let storeBacklog = 64
 
@@ -78,12 +88,14 @@ final class RoomsDesk: Sendable {
     let options: RoomsOptions
     let token: TokenProvider?
     let seed: UInt64
-    let socket: NIOLockedValueBox<WeakSocket>
+    let socket: LockedValue<WeakSocket>
     /// The state of all rooms together.
     let changes = Changes()
     /// Work for the store, and room for more.
     let storeChanges = Changes()
-    let state = NIOLockedValueBox(State())
+    /// All frames were handed to the connection.
+    let sent = Changes()
+    let state = LockedValue(State())
     let outgoing: AsyncStream<Outgoing>
     let send: AsyncStream<Outgoing>.Continuation
 
@@ -91,7 +103,7 @@ final class RoomsDesk: Sendable {
         _ socket: WebSocket, store: any RoomStore, options: RoomsOptions, token: TokenProvider?, time: LinkTime,
         calendar: @escaping @Sendable () -> Int64, seed: UInt64
     ) {
-        self.socket = NIOLockedValueBox(WeakSocket(socket: socket))
+        self.socket = LockedValue(WeakSocket(socket: socket))
         (self.store, self.options, self.token, self.time, self.calendar, self.seed) = (store, options, token, time, calendar, seed)
         // The machine keeps what is on its way within the hub's windows, and throttles the rest; signals are left out if they pile up.
         (outgoing, send) = AsyncStream.makeStream()
@@ -139,7 +151,10 @@ final class RoomsDesk: Sendable {
         case .reconnect(let pause):
             let pause = Duration.milliseconds(max(0, pause))
             state.awayUntil = time.now() + pause
-            if let link = state.link { state.parting = .reconnect(link.connection, after: pause) }
+            if let link = state.link {
+                if !state.isOnline { state.drop(for: link.refusal.map { .refused($0) } ?? link.silence) }
+                state.parting = .reconnect(link.connection, after: pause)
+            }
         case .stop(let refusal):
             state.ending = state.ending ?? .refused(refusal)
             state.parting = .stop
@@ -204,8 +219,11 @@ final class RoomsDesk: Sendable {
     // MARK: - Waiting
 
     /// Looks, and looks again after each change, until there is something; throws when the task is cancelled or the time is over.
+    ///
+    /// - Parameter isLocal: The hub has no part in it, so what keeps us from the hub is no cause.
     func wait<Value: Sendable>(
-        for what: String, on changes: Changes, within patience: Duration?, _ look: () throws(RoomsError) -> Value?
+        for what: String, isLocal: Bool = false, on changes: Changes, within patience: Duration?,
+        _ look: () throws(RoomsError) -> Value?
     ) async throws(RoomsError) -> Value {
         let limit = patience.map { time.now() + $0 }
         let alarm = limit.map { limit in
@@ -217,11 +235,18 @@ final class RoomsDesk: Sendable {
             let version = changes.version
             if let value = try look() { return value }
             if Task.isCancelled { throw .cancelled }
-            if let limit, time.now() >= limit { throw .timedOut(what) }
+            if let limit, time.now() >= limit { throw .timedOut(what, cause: isLocal ? nil : obstacle) }
             await changes.next(after: version)
         }
     }
 
+    /// What keeps us from the hub at present; nil while it knows us, and if nothing has failed so far.
+    var obstacle: RoomsError? {
+        state.withLockedValue { state in
+            if state.isOnline { return nil }
+            return state.cause ?? state.link?.silence
+        }
+    }
     var ending: RoomsError? { state.withLockedValue { $0.isOver ? $0.ending : nil } }
     var roomsState: RoomsState {
         state.withLockedValue { state in
@@ -237,6 +262,19 @@ final class RoomsDesk: Sendable {
             status.user = state.user
             return status
         }
+    }
+}
+
+extension RoomsDesk.State {
+    /// This side ends the connection for this cause.
+    mutating func drop(for cause: RoomsError) { (self.cause, isDropped) = (cause, true) }
+}
+
+extension RoomsDesk.Link {
+    /// What a server is that has not welcomed us so far.
+    var silence: RoomsError {
+        if isAgreed { return .timedOut("the hub's welcome") }
+        return .notAHub("it agreed on no subprotocol of rooms, and has not answered the hello")
     }
 }
 

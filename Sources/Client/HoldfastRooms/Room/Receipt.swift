@@ -1,5 +1,5 @@
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 public import RoomCore
 
 /// Tells what becomes of one message: queued, sent, stored, seen.
@@ -17,11 +17,11 @@ public final class Receipt: Sendable {
     public let room: RoomName
     let desk: RoomsDesk
     let changes = Changes()
-    private let state: NIOLockedValueBox<State>
+    private let state: LockedValue<State>
 
     init(id: MessageID, room: RoomName, stage: DeliveryStage, desk: RoomsDesk) {
         (self.id, self.room, self.desk) = (id, room, desk)
-        state = NIOLockedValueBox(State(stage: stage))
+        state = LockedValue(State(stage: stage))
     }
 
     /// What has become of it so far.
@@ -37,7 +37,7 @@ public final class Receipt: Sendable {
     ///
     /// - Parameter patience: How long to wait; nil: as long as it takes, until the task is cancelled or the rooms are closed.
     /// - Throws: ``RoomsError/failed(_:)`` if it will not be sent unless it is retried, ``RoomsError/discarded``; anything else, such as
-    ///   ``RoomsError/timedOut(_:)``, ``RoomsError/cancelled`` and ``RoomsError/closed``, ends the wait only: it is still in the outbox.
+    ///   ``RoomsError/timedOut(_:cause:)``, ``RoomsError/cancelled`` and ``RoomsError/closed``, ends the wait only: it is still in the outbox.
     @discardableResult
     public func stored(within patience: Duration? = nil) async throws(RoomsError) -> LogPosition {
         try await desk.wait(for: "storing the message", on: changes, within: patience) { () throws(RoomsError) in

@@ -1,5 +1,5 @@
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 public import RoomCore
 
 /// A room that was joined; see ``Rooms/join(_:from:limit:presence:)``.
@@ -51,7 +51,7 @@ public final class Room: Sendable {
     ///   - reference: The message that it is about, for kinds of the app's own.
     ///   - id: The app's own name for it, a UUID used for one message; nil: one is drawn.
     /// - Throws: ``RoomsError/notQueued(_:)`` if it was not taken, also because the rooms were closed before it was written: then it does
-    ///   not exist. After ``RoomsError/cancelled`` and ``RoomsError/timedOut(_:)`` it may be in the outbox, or may be soon: send it again
+    ///   not exist. After ``RoomsError/cancelled`` and ``RoomsError/timedOut(_:cause:)`` it may be in the outbox, or may be soon: send it again
     ///   under the same `id`, and it is the same message as long as it waits; see ``outbox``. After anything else it does not exist.
     @discardableResult
     public func send(

@@ -3,6 +3,7 @@ import GRDB
 import Logging
 public import RoomCore
 package import RoomsStorage
+import WebSocketRuntime
 
 /// A store in a file of SQLite: what it has committed survives the end of the process, at any instruction, and of the power.
 ///
@@ -28,27 +29,25 @@ public final class SQLiteRoomStore: RoomStore {
         try self.init(path: path, entriesPerRoom: entriesPerRoom, hook: nil)
     }
 
-    package init(path: String, entriesPerRoom: Int = 10_000, hook: StoreHook?) throws(RoomStoreError) {
+    /// - Parameter warn: Takes sentences for whoever runs this.
+    package init(
+        path: String, entriesPerRoom: Int = 10_000, hook: StoreHook?,
+        warn: (String) -> Void = { Logger(label: "holdfast.rooms").warning("\($0)") }
+    ) throws(RoomStoreError) {
         (directory, limit, self.hook) = (path, Int64(max(entriesPerRoom, 1)), hook)
-        lock = try Self.take(path)
+        lock = try Self.take(path, warn)
         pool = try Self.open(path)
     }
 
-    private static func take(_ path: String) throws(RoomStoreError) -> FileLock {
+    private static func take(_ path: String, _ warn: (String) -> Void) throws(RoomStoreError) -> FileLock {
         do throws(Disk.Failure) { try Disk.makeDirectory(path) } catch { throw error.isFull ? .full : .readOnly(path) }
         // Other users of the machine have no business here.
         let files = ["", "-wal", "-shm", "-journal"].map { path + "/rooms.sqlite" + $0 } + [path + "/lock"]
-        for sentence in Disk.closeToOthers([path] + files) { Logger(label: "holdfast.rooms").warning("\(sentence)") }
+        let said: [String]
+        do throws(Disk.Exposure) { said = try Disk.closeToOthers([path] + files) } catch { throw .failed(error.text) }
+        for sentence in said { warn(sentence) }
         #if canImport(Darwin)
-            var (directory, values) = (URL(fileURLWithPath: path, isDirectory: true), URLResourceValues())
-            values.isExcludedFromBackup = true
-            try? directory.setResourceValues(values)
-            // Files take it over from their directory as they are made; those that are there already get it here. A message may have to be
-            // sent while the device is locked, but not before it was unlocked once.
-            for place in [path] + files {
-                try? FileManager.default.setAttributes(
-                    [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: place)
-            }
+            for sentence in StoreProtection.protect(path, files) { warn(sentence) }
         #endif
         do throws(FileLock.Failure) { return try FileLock(path + "/lock") } catch {
             switch error {
@@ -195,6 +194,7 @@ public final class SQLiteRoomStore: RoomStore {
     private static func error(_ error: any Error, _ path: String) -> RoomStoreError {
         switch error {
         case let error as RoomStoreError: error
+        case is RowDecodingError: .corrupt("a value is not of its column's kind")
         case let error as DatabaseError:
             switch error.resultCode {
             case .SQLITE_FULL: .full

@@ -61,10 +61,10 @@ enum StoreTables {
         let statement = try database.cachedStatement(sql: "SELECT id, epoch, seq, first, next, read, proof FROM rooms WHERE name = ?")
         guard let row = try Row.fetchOne(statement, arguments: [name.text]) else { return nil }
         return Room(
-            number: row[0],
+            number: try row.number(0, in: 1...greatestRoom),
             bounds: StoredBounds(
-                cursor: LogPosition(epoch: UInt64(bitPattern: row[1] as Int64), seq: row[2]), first: row[3], next: row[4], read: row[5],
-                proof: (row[6] as Data?)?.withUnsafeBytes(StoredEntry.bits).map { CursorProof($0) }))
+                cursor: try row.position(1), first: try row.number(3), next: try row.number(4, in: numbered), read: try row.number(5),
+                proof: try row.present(6)?.blob(6).withUnsafeBytes(StoredEntry.bits).map { CursorProof($0) }))
     }
 
     static func summaries(_ database: Database) throws -> [StoredRoomSummary] {
@@ -76,10 +76,10 @@ enum StoreTables {
             FROM rooms WHERE epoch <> 0 OR seq <> 0 OR EXISTS (SELECT 1 FROM outbox WHERE room = rooms.id) ORDER BY name
             """
         return try Row.fetchAll(database, sql: sql).map { row in
-            guard let name = RoomName(row[0]) else { throw damaged("a room without a name") }
+            guard let name = RoomName(try row.text(0)) else { throw damaged("a room without a name") }
             return StoredRoomSummary(
-                name: name, cursor: LogPosition(epoch: UInt64(bitPattern: row[1] as Int64), seq: row[2]), read: row[3], unread: row[4],
-                waiting: row[5], failed: row[6])
+                name: name, cursor: try row.position(1), read: try row.number(3), unread: Int(try row.number(4)),
+                waiting: Int(try row.number(5)), failed: Int(try row.number(6)))
         }
     }
 
@@ -98,7 +98,7 @@ enum StoreTables {
         var entries: [Entry] = []
         let rows = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: arguments)
         while let row = try rows.next() {
-            let place: Int64 = row[0]
+            let place = try row.number(0, in: .min ... .max)
             let entry = try row.withUnsafeData(atIndex: 1) { data in
                 data?.withUnsafeBytes { StoredEntry.decode($0, seq: place & (1 << 40 - 1)) }
             }
@@ -113,21 +113,59 @@ enum StoreTables {
             SELECT cseq, message, sent, type, kind, about, isBinary, payload, state, code, reason FROM outbox WHERE room = ? ORDER BY cseq
             """
         return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: [room.number]).map { row in
-            guard let bits = (row[1] as Data).withUnsafeBytes(StoredEntry.bits) else { throw damaged("a message without an id") }
-            let content = (row[3] as String?).map { type in
-                Publication.Content(
-                    type: type, about: (row[4] as String?).map { Reference(kind: $0, seq: row[5]) },
-                    payload: row[6] ? .binary([UInt8](row[7] as Data)) : .json([UInt8](row[7] as Data)))
+            guard let bits = try row.blob(1).withUnsafeBytes(StoredEntry.bits) else { throw damaged("a message without an id") }
+            let content = try row.present(3).map { row in
+                let bytes = [UInt8](try row.blob(7))
+                return Publication.Content(
+                    type: try row.text(3), about: try row.present(4).map { Reference(kind: try $0.text(4), seq: try $0.number(5)) },
+                    payload: try row.number(6) == 0 ? .json(bytes) : .binary(bytes))
             }
-            let failure = OutboxFailure(code: Refusal.Code(rawValue: row[9]), text: row[10])
+            let failure = OutboxFailure(
+                code: Refusal.Code(rawValue: try row.number(9, in: .min ... .max)), text: try row.text(10))
             let state: OutboxRow.State =
-                switch row[8] as Int64 {
+                switch try row.number(8, in: 0...2) {
                 case 0: .queued
                 case 1: .burning(failure)
                 default: .failed(failure)
                 }
-            return OutboxRow(
-                room: name, publication: Publication(cseq: row[0], id: MessageID(bits), sent: row[2], content: content), state: state)
+            let publication = Publication(
+                cseq: try row.number(0, in: numbered), id: MessageID(bits), sent: try row.number(2, in: .min ... .max), content: content)
+            return OutboxRow(room: name, publication: publication, state: state)
         }
+    }
+
+    /// The numbers that messages may have.
+    private static let numbered = 1...RoomsLimits.number
+    /// The last room whose entries have keys.
+    private static let greatestRoom: Int64 = 1 << 23 - 2
+}
+
+/// Values of a file that may be damaged: GRDB's own subscript ends the process if one is of another kind.
+extension Row {
+    fileprivate func number(_ index: Int, in range: ClosedRange<Int64> = 0...RoomsLimits.number) throws -> Int64 {
+        guard case .int64(let number) = (self[index] as DatabaseValue).storage, range.contains(number) else { throw odd(index) }
+        return number
+    }
+
+    fileprivate func text(_ index: Int) throws -> String {
+        guard case .string(let text) = (self[index] as DatabaseValue).storage else { throw odd(index) }
+        return text
+    }
+
+    fileprivate func blob(_ index: Int) throws -> Data {
+        guard case .blob(let data) = (self[index] as DatabaseValue).storage else { throw odd(index) }
+        return data
+    }
+
+    /// The row if there is a value.
+    fileprivate func present(_ index: Int) -> Row? { (self[index] as DatabaseValue).isNull ? nil : self }
+
+    /// An epoch, which may have any bits, and a number behind it.
+    fileprivate func position(_ index: Int) throws -> LogPosition {
+        LogPosition(epoch: UInt64(bitPattern: try number(index, in: .min ... .max)), seq: try number(index + 1))
+    }
+
+    private func odd(_ index: Int) -> RoomStoreError {
+        StoreTables.damaged("its column \(Array(columnNames)[index]) holds what it cannot hold")
     }
 }

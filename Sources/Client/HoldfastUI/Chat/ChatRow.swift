@@ -1,4 +1,4 @@
-#if canImport(SwiftUI)
+#if Rooms && canImport(SwiftUI)
     import HoldfastRooms
     import RoomCore
     import SwiftUI
@@ -7,56 +7,106 @@
     struct ChatRow<Model: ChatPresenting>: View {
         let model: Model
         let message: ChatMessage
+        let words: Words
+        let names: ChatNames
+        /// Whether the name stands above it.
+        let isFirst: Bool
+        /// Whether the time stands below it.
+        let isLast: Bool
         /// What is being written in its place.
         @State private var edited: String?
+        @ScaledMetric private var inset = 8.0
 
-        init(model: Model, message: ChatMessage) { (self.model, self.message) = (model, message) }
+        init(model: Model, message: ChatMessage, words: Words, names: ChatNames, isFirst: Bool, isLast: Bool) {
+            (self.model, self.message, self.words, self.names) = (model, message, words, names)
+            (self.isFirst, self.isLast) = (isFirst, isLast)
+        }
 
         var body: some View {
             VStack(alignment: message.isOwn ? .trailing : .leading, spacing: 2) {
-                Text(verbatim: message.isOwn ? "You" : message.user?.text.escapedAsName ?? "").font(.caption).foregroundStyle(.secondary)
-                if let edited {
-                    editor(edited)
-                } else {
-                    Text(verbatim: message.isDeleted ? "deleted" : message.text).italic(message.isDeleted)
+                if isFirst, !message.isOwn {
+                    Text(verbatim: names.author(of: message)).font(.caption).foregroundStyle(.secondary)
                 }
-                HStack(spacing: 6) {
-                    ForEach(message.reactions) { reaction in
-                        // What others wrote is no format.
-                        Button(action: { react(reaction.key) }) { Text(verbatim: "\(reaction.key) \(reaction.users.count)") }.font(.caption)
-                    }
-                    if message.isEdited { Text(verbatim: "edited").font(.caption).foregroundStyle(.secondary) }
-                    if let delivery = message.delivery {
-                        Image(systemName: delivery.symbol).font(.caption).foregroundStyle(isFailed ? Color.red : Color.gray)
-                    }
-                }
+                bubble
+                reactions
+                remarks
                 if isFailed {
-                    HStack(spacing: 8) {
-                        Button("Try again") { model.retry(message) }
-                        Button("Discard") { model.discard(message) }
+                    HStack(spacing: inset) {
+                        Button(words(.tryAgain)) { model.retry(message) }
+                        Button(words(.discard)) { model.discard(message) }
                     }
                     .font(.caption)
                 }
             }
-            .padding(8)
-            .contextMenu {
-                Button("👍") { react("👍") }
-                Button("❤️") { react("❤️") }
-                if message.isEditable { Button("Edit") { edited = message.text } }
-                // SAFETY: ends when the message is on disk, which has a deadline.
-                if message.isOwn, message.seq != nil, !message.isDeleted { Button("Delete") { Task { await model.delete(message) } } }
+            .frame(maxWidth: .infinity, alignment: message.isOwn ? .trailing : .leading)
+            .contextMenu { actions }
+            // While it is edited, its parts are; else it is one sentence, and what can be done with it.
+            .accessibilityElement(children: edited == nil ? .ignore : .contain)
+            .accessibilityLabel(ChatSpeech(words: words, names: names, time: ChatTime.clock).sentence(message))
+            .accessibilityActions { actions }
+        }
+
+        @ViewBuilder private var bubble: some View {
+            if let edited {
+                editor(edited)
+            } else {
+                Text(verbatim: message.isDeleted ? words(.deleted) : message.text).italic(message.isDeleted)
+                    .padding(inset)
+                    // Thin layers of the system's colours: text keeps its contrast, by day and by night.
+                    .background(
+                        message.isOwn ? Color.accentColor.opacity(0.2) : Color.secondary.opacity(0.15),
+                        in: RoundedRectangle(cornerRadius: inset * 1.5))
             }
-            .accessibilityElement(children: .contain)
-            .accessibilityLabel(spoken)
+        }
+
+        @ViewBuilder private var reactions: some View {
+            if !message.reactions.isEmpty {
+                HStack(spacing: inset / 2) {
+                    ForEach(message.reactions) { reaction in
+                        // What others wrote is no format.
+                        Button(action: { react(reaction.key) }) { Text(verbatim: "\(reaction.key) \(reaction.users.count)") }.font(.caption)
+                    }
+                }
+            }
+        }
+
+        @ViewBuilder private var remarks: some View {
+            if isLast || isFailed || message.isEdited {
+                HStack(spacing: inset / 2) {
+                    if message.isEdited { Text(verbatim: words(.edited)) }
+                    if isLast || isFailed { Text(verbatim: ChatTime.clock(message.at)) }
+                    if let delivery = message.delivery {
+                        Image(systemName: delivery.symbol).foregroundStyle(isFailed ? Color.red : Color.gray)
+                    }
+                }
+                .font(.caption)
+                .foregroundStyle(.secondary)
+            }
+        }
+
+        /// What can be done with it: for the menu, and for VoiceOver.
+        @ViewBuilder private var actions: some View {
+            if message.seq != nil, !message.isDeleted {
+                Button(words(.reactWith, "👍")) { react("👍") }
+                Button(words(.reactWith, "❤️")) { react("❤️") }
+            }
+            if message.isEditable { Button(words(.edit)) { edited = message.text } }
+            // SAFETY: ends when the message is on disk, which has a deadline.
+            if message.isOwn, message.seq != nil, !message.isDeleted { Button(words(.delete)) { Task { await model.delete(message) } } }
+            if isFailed {
+                Button(words(.tryAgain)) { model.retry(message) }
+                Button(words(.discard)) { model.discard(message) }
+            }
         }
 
         private func editor(_ text: String) -> some View {
-            HStack(spacing: 8) {
-                TextField("Message", text: Binding(get: { @MainActor in text }, set: { @MainActor text in edited = text }), axis: .vertical)
+            let draft = Binding(get: { @MainActor in text }, set: { @MainActor text in edited = text })
+            return HStack(spacing: inset) {
+                TextField(words(.message), text: draft, axis: .vertical)
                     .lineLimit(5)
                     .onSubmit { save(text) }
-                Button("Save") { save(text) }.disabled(text.isEmpty)
-                Button("Cancel") { edited = nil }
+                Button(words(.save)) { save(text) }.disabled(text.isEmpty)
+                Button(words(.cancel)) { edited = nil }
             }
             .font(.caption)
         }
@@ -69,12 +119,6 @@
         }
 
         private var isFailed: Bool { if case .failed = message.delivery { true } else { false } }
-
-        private var spoken: String {
-            let who = message.isOwn ? "You" : message.user?.text.escapedAsName ?? "Somebody"
-            let what = message.isDeleted ? "a deleted message" : message.text
-            return "\(who): \(what)" + (message.delivery.map { ", \($0.label)" } ?? "")
-        }
 
         private func react(_ key: String) {
             // SAFETY: ends when the message is on disk, which has a deadline.

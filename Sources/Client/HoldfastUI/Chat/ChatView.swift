@@ -1,4 +1,4 @@
-#if canImport(SwiftUI)
+#if Rooms && canImport(SwiftUI)
     public import HoldfastRooms
     import RoomCore
     public import SwiftUI
@@ -9,45 +9,81 @@
     /// ChatView(ChatModel(room))
     /// ```
     ///
-    /// It follows the text size and the colours of the system, and reads well aloud.
+    /// Days and times stand beside the messages, as the system writes them. It follows the text size, the colours and the language of the
+    /// system (English and German; ``ChatOptions`` takes others), and VoiceOver reads a message as one sentence, with its actions.
     public struct ChatView<Model: ChatPresenting>: View {
         private let model: Model
+        private let options: ChatOptions
 
         /// A chat over a model.
-        public init(_ model: Model) { self.model = model }
+        ///
+        /// - Parameters:
+        ///   - model: What it shows, and asks for.
+        ///   - options: Names and words.
+        public init(_ model: Model, options: ChatOptions = ChatOptions()) { (self.model, self.options) = (model, options) }
 
         /// The chat.
         public var body: some View {
+            let words = Words.system(overriding: options.translation)
+            let names = ChatNames(model, words, options.displayName)
             VStack(spacing: 0) {
-                ChatHeader(model: model)
+                ChatHeader(model: model, words: words, names: names)
                 Divider()
-                ChatTranscript(model: model)
-                ChatTypingLine(model: model)
+                ChatTranscript(model: model, words: words, names: names)
+                ChatTypingLine(model: model, words: words, names: names)
                 Divider()
-                ChatComposer(model: model)
+                ChatComposer(model: model, words: words)
             }
         }
     }
 
-    /// Who is there, and how the connection is.
+    /// Who is there, and how the connection is; below each other where text is large.
     struct ChatHeader<Model: ChatPresenting>: View {
         let model: Model
+        let words: Words
+        let names: ChatNames
+        @Environment(\.dynamicTypeSize) private var size
+        @ScaledMetric private var inset = 8.0
 
         var body: some View {
-            HStack(spacing: 8) {
-                VStack(alignment: .leading, spacing: 2) {
-                    Text(verbatim: model.title).font(.headline)
-                    Text(verbatim: present).font(.caption).foregroundStyle(.secondary).lineLimit(1)
+            Group {
+                if size.isAccessibilitySize {
+                    VStack(alignment: .leading, spacing: inset / 2) {
+                        title
+                        connection
+                    }
+                    .frame(maxWidth: .infinity, alignment: .leading)
+                } else {
+                    HStack(spacing: inset) {
+                        title
+                        Spacer()
+                        connection
+                    }
                 }
-                Spacer()
-                Image(systemName: model.connection.symbol).foregroundStyle(colour)
-                Text(verbatim: model.connection.label).font(.caption)
             }
-            .padding(8)
+            .padding(inset)
             .accessibilityElement(children: .combine)
+            .accessibilityAddTraits(.isHeader)
         }
 
-        private var present: String { model.people.isEmpty ? "nobody else is here" : model.people.map(\.text).joined(separator: ", ") }
+        private var title: some View {
+            VStack(alignment: .leading, spacing: 2) {
+                Text(verbatim: model.title).font(.headline)
+                Text(verbatim: present).font(.caption).foregroundStyle(.secondary).lineLimit(size.isAccessibilitySize ? nil : 1)
+            }
+        }
+
+        private var connection: some View {
+            HStack(spacing: inset / 2) {
+                Image(systemName: model.connection.symbol).foregroundStyle(colour).accessibilityHidden(true)
+                Text(verbatim: words.label(model.connection)).font(.caption)
+            }
+        }
+
+        private var present: String {
+            let others = model.people.filter { !$0.isOwn }
+            return others.isEmpty ? words(.nobodyElse) : names.list(others.map(\.user))
+        }
 
         private var colour: Color {
             switch model.connection {
@@ -59,71 +95,47 @@
         }
     }
 
-    /// The messages, the last in sight.
-    struct ChatTranscript<Model: ChatPresenting>: View {
-        let model: Model
-
-        var body: some View {
-            ScrollViewReader { reader in
-                ScrollView {
-                    LazyVStack(alignment: .leading, spacing: 8) {
-                        if model.hasEarlier {
-                            // SAFETY: ends with the page, which has a deadline.
-                            Button("Load earlier messages") { Task { await model.loadEarlier() } }
-                                .disabled(model.isLoadingEarlier)
-                        }
-                        ForEach(model.messages) { message in ChatRow(model: model, message: message) }
-                    }
-                    .padding(8)
-                }
-                .onChange(of: model.messages.last?.id) { _, last in
-                    if let last { reader.scrollTo(last) }
-                    model.markRead()
-                }
-            }
-        }
-    }
-
     /// Who types, or what went wrong.
     struct ChatTypingLine<Model: ChatPresenting>: View {
         let model: Model
+        let words: Words
+        let names: ChatNames
+        @ScaledMetric private var inset = 8.0
 
         var body: some View {
-            HStack(spacing: 8) {
+            HStack(spacing: inset) {
                 if let problem = model.problem {
                     Text(verbatim: problem).font(.caption).foregroundStyle(Color.red)
-                    Button("Dismiss") { model.problem = nil }.font(.caption)
-                } else if !model.typing.isEmpty {
-                    Text(verbatim: words).font(.caption).foregroundStyle(.secondary)
+                    Button(words(.dismiss)) { model.problem = nil }.font(.caption)
+                } else if let typing = names.typing(model.typing) {
+                    Text(verbatim: typing).font(.caption).foregroundStyle(.secondary)
                 }
                 Spacer()
             }
-            .padding(8)
-        }
-
-        private var words: String {
-            model.typing.count > 3 ? "several people type" : model.typing.map(\.text).joined(separator: ", ") + " types"
+            .padding(inset)
         }
     }
 
     /// Where one writes.
     struct ChatComposer<Model: ChatPresenting>: View {
         let model: Model
+        let words: Words
+        @ScaledMetric private var inset = 8.0
 
         var body: some View {
-            HStack(spacing: 8) {
-                TextField("Message", text: draft, axis: .vertical)
+            HStack(spacing: inset) {
+                TextField(words(.message), text: draft, axis: .vertical)
                     .lineLimit(5)
                     .onSubmit { send() }
                 Button {
                     send()
                 } label: {
-                    Image(systemName: "arrow.up.circle.fill")
+                    Image(systemName: "arrow.up.circle.fill").font(.title2)
                 }
                 .disabled(model.draft.isEmpty)
-                .accessibilityLabel("Send")
+                .accessibilityLabel(words(.send))
             }
-            .padding(8)
+            .padding(inset)
         }
 
         private var draft: Binding<String> {

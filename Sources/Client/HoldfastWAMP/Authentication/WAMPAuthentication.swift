@@ -95,6 +95,19 @@ public struct WAMPAuthentication: Sendable {
     }
 }
 
+extension WAMPAuthentication {
+    /// What no log may show, as far as it is known before a challenge.
+    var secrets: [String] {
+        ways.compactMap { way in
+            switch way {
+            case .cra(let secret): secret
+            case .scram(let password, _): password
+            case .anonymous, .ticket, .cryptosign: nil
+            }
+        }
+    }
+}
+
 extension WAMPAuthentication: CustomStringConvertible, CustomReflectable {
     /// The methods, and for whom; nothing secret.
     public var description: String { methods.joined(separator: ", ") + (authID.map { " of \($0)" } ?? "") }

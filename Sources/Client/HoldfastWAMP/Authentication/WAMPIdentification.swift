@@ -1,5 +1,5 @@
 import CodecCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WAMPSigning
 
 /// A ``WAMPAuthentication`` at work for one connection: its nonces are used once.
@@ -11,7 +11,7 @@ final class WAMPIdentification: Sendable {
     private let authentication: WAMPAuthentication
     private let scram: ScramClient?
     /// The answer by which the router will be known.
-    private let answer = NIOLockedValueBox<ScramAnswer?>(nil)
+    private let answer = LockedValue<ScramAnswer?>(nil)
 
     init(_ authentication: WAMPAuthentication) {
         self.authentication = authentication

@@ -1,6 +1,6 @@
 import DequeModule
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WAMPCore
 
 /// Where parts of one call wait for their one consumer: of its result with the caller, of its input with the callee.
@@ -18,7 +18,7 @@ final class CallMailbox: Sendable {
 
     let changes = Changes()
     private let capacity: Int
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     init(capacity: Int) { self.capacity = capacity }
 

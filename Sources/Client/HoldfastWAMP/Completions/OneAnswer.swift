@@ -1,10 +1,10 @@
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WAMPCore
 
 /// An answer that is given once, from anywhere, and waited for by one task.
 final class OneAnswer<Value: Sendable>: Sendable {
-    private let result = NIOLockedValueBox<Result<Value, any Error>?>(nil)
+    private let result = LockedValue<Result<Value, any Error>?>(nil)
     private let changes = Changes()
 
     /// Only the first counts.

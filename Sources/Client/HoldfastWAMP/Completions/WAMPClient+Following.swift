@@ -11,24 +11,28 @@ extension WAMPClient {
     ///   - buffer: What becomes of events that come while the queue is busy.
     ///   - queue: Where the app is told.
     ///   - hear: An event, a gap, or an event that is not of its type.
-    ///   - completion: Called once, when it is over: in peace if the app ended it, otherwise with why.
+    ///   - completion: Called with ``SubscriptionStage/subscribed`` when the router has answered SUBSCRIBED, before any event; and at
+    ///     last, once, when it is over: with ``SubscriptionStage/unsubscribed`` if the app ended it, when the router has answered
+    ///     UNSUBSCRIBED, otherwise with why.
     /// - Returns: What ends it; dropping that changes nothing.
     @discardableResult
     public func subscribe<Content: Sendable>(
         _ topic: Topic<Content>, options: SubscribeOptions = SubscribeOptions(), buffer: EventBuffer = .dropOldest(),
         on queue: DispatchQueue = .main, hear: @escaping @Sendable (EventItem<Content>) -> Void,
-        completion: @escaping @Sendable (Result<Void, WAMPError>) -> Void = { _ in }
+        completion: @escaping @Sendable (Result<SubscriptionStage, WAMPError>) -> Void = { _ in }
     ) -> WAMPCancellation {
         let desk = desk
         // SAFETY: ends with the subscription, at the latest with the client; cancelled by what is returned.
         let task = Task {
-            var result: Result<Void, WAMPError> = .success(())
+            var result: Result<SubscriptionStage, WAMPError> = .success(.unsubscribed)
             do throws(WAMPError) {
                 let feed = try await desk.subscribe(TopicKey(topic.uri, match: topic.match), options, buffer)
+                queue.async { completion(.success(.subscribed)) }
                 var items = EventItems(feed: feed, form: topic.form).makeAsyncIterator()
                 while let item = try await items.next() {
                     await queue.turn { hear(item) }
                 }
+                try await desk.endSubscription(feed.handle)
             } catch {
                 if error.code != .cancelled { result = .failure(error) }
             }
@@ -64,4 +68,13 @@ extension WAMPClient {
                 queue.async { completion(result.map { Registration(desk: desk, record: record) }) }
             })
     }
+}
+
+/// How far a subscription has come whose events are heard on a queue; see
+/// ``WAMPClient/subscribe(_:options:buffer:on:hear:completion:)``.
+public enum SubscriptionStage: Hashable, Sendable {
+    /// It stands: the router has answered SUBSCRIBED, or another subscriber of this client had the topic already.
+    case subscribed
+    /// It is over: the router has answered UNSUBSCRIBED, another subscriber of this client still has the topic, or there is no session.
+    case unsubscribed
 }

@@ -1,6 +1,6 @@
 import Holdfast
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WAMPCore
 
 /// What the app asks for.
@@ -61,7 +61,7 @@ extension WAMPDesk {
     func outcome<Value: Sendable>(
         _ end: @escaping @Sendable (ClientHandle) -> Void, _ begin: (WAMPReply<Value>) -> ClientHandle?
     ) async throws(WAMPError) -> (Value, ClientHandle?) {
-        let begun = NIOLockedValueBox<ClientHandle?>(nil)
+        let begun = LockedValue<ClientHandle?>(nil)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, WAMPError>, Never>) in
                 guard let handle = begin(.continuation(continuation)) else { return }
@@ -177,6 +177,23 @@ extension WAMPDesk {
             Self.tell(.unsubscribe(handle), &state, now)
             finish(listener, handle, &state)
         }
+    }
+
+    /// The same; returns when the router has answered, if it has to be asked.
+    func endSubscription(_ handle: ClientHandle) async throws(WAMPError) {
+        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, WAMPError>, Never>) in
+            let reply = WAMPReply<Void>.continuation(continuation)
+            var isListener = false
+            change { state, now in
+                guard case .listener(let listener)? = state.pending[handle] else { return }
+                isListener = true
+                finish(listener, handle, &state)
+                state.pending[handle] = .leaver(reply, WAMPRequest(kind: "UNSUBSCRIBE", uri: listener.key.uri))
+                Self.tell(.endSubscription(handle), &state, now)
+            }
+            if !isListener { reply.end(.success(())) }
+        }
+        try result.get()
     }
 
     private func finish(_ listener: Listener, _ handle: ClientHandle, _ state: inout State) {

@@ -1,7 +1,7 @@
 import CodecCore
 import Holdfast
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WAMPCore
 import WebSocketCore
 
@@ -27,7 +27,7 @@ extension WAMPDesk {
                     (state.isDropped, state.isWaiting) = (false, true)
                     state.deeds.append(.announce(changes))
                 }
-            case .closed(let closure): finish(closure.error.map { WAMPError($0) })
+            case .closed(let closure): finish(closure.error.map { WAMPError($0, hiding: secrets) })
             case .dropped, .undecodable, .missed: break
             }
         }
@@ -55,7 +55,7 @@ extension WAMPDesk {
     /// There is no connection any more, or another one.
     func lose(_ state: inout State, _ now: Moment, for cause: WebSocketError? = nil) {
         // Why the machine has ended the session says more than that its connection was closed for that.
-        if let cause, !state.isDropped { state.cause = WAMPError(cause) }
+        if let cause, !state.isDropped { state.cause = WAMPError(cause, hiding: secrets) }
         guard let line = state.line else { return }
         let unsent = line.end()
         (state.line, state.session, state.identification, state.isWaiting) = (nil, nil, nil, true)
@@ -100,7 +100,7 @@ extension WAMPDesk {
             state.ending = state.ending ?? WAMPError(.closed)
             parting = .stop
         case .dismissed(let reason, let message, let isRetryable):
-            let error = WAMPError(.dismissed, uri: reason, detail: message, isRetryable: isRetryable)
+            let error = WAMPError(.dismissed, uri: reason, detail: message.map(secrets.hiding), isRetryable: isRetryable)
             parting = isRetryable ? .reconnect(.normal, reason: "the session has ended") : stop(error, &state)
             state.cause = error
         case .violation(let text):

@@ -26,6 +26,9 @@ extension WAMPDesk {
             guard let reply = listener.reply.take() else { break }
             state.pending[handle] = .listener(listener)
             state.deeds.append(.start(reply, .success(())))
+        case .unsubscribed(let handle):
+            guard case .leaver(let reply, _)? = state.pending.removeValue(forKey: handle) else { break }
+            state.deeds.append(.start(reply, .success(())))
         case .event(let handles, _, let publication, let details, let arguments):
             for handle in handles {
                 guard case .listener(let listener)? = state.pending[handle] else { continue }
@@ -107,6 +110,10 @@ extension WAMPDesk {
             let error = error("SUBSCRIBE \(listener.key.uri)")
             state.deeds += listener.mailbox.finish(error.code == .closed ? .success(()) : .failure(error)).map { .wake($0) }
             if let reply = listener.reply { state.deeds.append(.start(reply, .failure(error))) }
+        case .leaver(let reply, let request):
+            // A session that is over has no subscriptions.
+            let isOver = failure.map { $0 == .ended } ?? true
+            state.deeds.append(.start(reply, isOver ? .success(()) : .failure(error("\(request)"))))
         case .procedure(let offer):
             let error = error("REGISTER \(offer.registration.uri)")
             offer.registration.end(error)

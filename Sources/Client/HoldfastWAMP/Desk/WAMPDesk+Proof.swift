@@ -9,11 +9,13 @@ extension WAMPDesk {
     func prove(_ handle: ClientHandle, _ method: String, _ extra: ValueMap, _ state: inout State) {
         guard let identification = state.identification else { return }
         // SAFETY: cancelled with the connection, at the latest when joining has taken too long.
-        state.proofs[handle] = Task { [weak self] in
+        state.proofs[handle] = Task { [weak self, secrets] in
             let input: ClientInput
             var hopeless: WAMPError?
             do {
                 let proof = try await identification.prove(method: method, extra: extra)
+                // Before it stands in a message: that may be logged by the socket, and repeated by the router.
+                secrets.hide(proof.signature)
                 input = .proven(handle, signature: proof.signature, extra: proof.extra)
             } catch let error as SigningError {
                 input = .unproven(handle, "\(error)")

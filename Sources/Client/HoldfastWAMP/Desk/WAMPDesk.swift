@@ -1,7 +1,6 @@
 import Holdfast
 import Logging
 import MachineCore
-import NIOConcurrencyHelpers
 import WAMPCore
 import WebSocketRuntime
 
@@ -19,6 +18,8 @@ final class WAMPDesk: Sendable {
         case progress(CallMailbox, WAMPRequest)
         case publication(WAMPReply<WAMPID?>, WAMPRequest)
         case listener(Listener)
+        /// Who has ended a subscription, and waits for the router's answer.
+        case leaver(WAMPReply<Void>, WAMPRequest)
         case procedure(Offer)
     }
     struct Listener {
@@ -89,17 +90,20 @@ final class WAMPDesk: Sendable {
     let options: WAMPOptions
     let authentication: WAMPAuthentication
     let trace: WAMPTrace
-    let socket: NIOLockedValueBox<WeakSocket>
+    let secrets: SessionSecrets
+    let socket: LockedValue<WeakSocket>
     /// The state of the session.
     let changes = Changes()
-    let state: NIOLockedValueBox<State>
+    let state: LockedValue<State>
 
     init(
         _ socket: WebSocket, realm: String, authentication: WAMPAuthentication, options: WAMPOptions, time: LinkTime, seed: UInt64
     ) {
-        self.socket = NIOLockedValueBox(WeakSocket(socket: socket))
-        (self.authentication, self.options, self.time, trace) = (authentication, options, time, WAMPTrace(options))
-        state = NIOLockedValueBox(State(machine: ClientMachine(policy: options.policy(realm, authentication), seed: seed)))
+        self.socket = LockedValue(WeakSocket(socket: socket))
+        (self.authentication, self.options, self.time, secrets) = (authentication, options, time, socket.secrets)
+        trace = WAMPTrace(options, hiding: secrets)
+        for secret in authentication.secrets { secrets.hide(secret) }
+        state = LockedValue(State(machine: ClientMachine(policy: options.policy(realm, authentication), seed: seed)))
     }
 
     // MARK: - Changes
@@ -243,7 +247,9 @@ final class WAMPDesk: Sendable {
             case .connecting, .waiting: break
             }
             if Task.isCancelled { throw WAMPError(.cancelled) }
-            if let limit, time.now() >= limit { throw WAMPError(.timedOut, wasSent: false, isRetryable: true) }
+            if let limit, time.now() >= limit {
+                throw WAMPError(.timedOut(wasSent: false), of: nil, because: state.withLockedValue(\.cause))
+            }
             await changes.next(after: version)
         }
     }

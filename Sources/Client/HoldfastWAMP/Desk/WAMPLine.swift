@@ -2,7 +2,7 @@ import CodecCore
 import DequeModule
 import Holdfast
 import Logging
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WAMPCore
 import WebSocketCore
 
@@ -44,7 +44,7 @@ final class WAMPLine: Sendable {
     let serialization: WAMPSerialization
     private let trace: WAMPTrace
     private let part: @Sendable (WAMPParting, WebSocketConnection) -> Void
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
     let changes = Changes()
 
     init(

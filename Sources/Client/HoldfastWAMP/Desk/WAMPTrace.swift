@@ -2,7 +2,7 @@ import CodecCore
 import DequeModule
 import Holdfast
 import Logging
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WAMPCore
 
 /// What the log hears of messages, in words; it remembers what numbers stand for.
@@ -27,9 +27,11 @@ final class WAMPTrace: Sendable {
     private let logger: Logger
     private let payloadLimit: Int
     private let isOn: Bool
-    private let names = NIOLockedValueBox(Names())
+    private let secrets: SessionSecrets
+    private let names = LockedValue(Names())
 
-    init(_ options: WAMPOptions) {
+    init(_ options: WAMPOptions, hiding secrets: SessionSecrets) {
+        self.secrets = secrets
         (logger, payloadLimit) = (options.logger, options.logsPayloads ? 2000 : 0)
         isOn = options.logger.logLevel <= .debug
     }
@@ -96,7 +98,7 @@ final class WAMPTrace: Sendable {
         logger.debug("← \(words)")
     }
 
-    func received(_ error: WAMPFormatError) { if isOn { logger.debug("← what is no message: \(error)") } }
+    func received(_ error: WAMPFormatError) { if isOn { logger.debug("← what is no message: \(secrets.hiding("\(error)"))") } }
 
     func unencodable(_ message: WAMPMessage, _ error: any Error) {
         logger.error("\(message.words()) could not be written, and was not sent: \(error)")
@@ -119,7 +121,7 @@ final class WAMPTrace: Sendable {
     private static func id(_ value: Value?) -> WAMPID? { value?.int.flatMap { WAMPID(exactly: $0) } }
 
     private func words(of message: WAMPMessage, _ names: Names) -> String {
-        message.words(
+        let words = message.words(
             WAMPWording(payloadLimit: payloadLimit) {
                 names.topics[$0]
             } procedure: {
@@ -127,5 +129,6 @@ final class WAMPTrace: Sendable {
             } request: {
                 names.requests[Key(kind: $0, request: $1)]
             })
+        return secrets.hiding(words)
     }
 }

@@ -1,5 +1,5 @@
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import WAMPCore
 
 /// Answers calls of a procedure.
@@ -44,7 +44,7 @@ final class RegistrationRecord: Sendable {
     }
     let uri: String
     let changes = Changes()
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     init(_ uri: String) { self.uri = uri }
 

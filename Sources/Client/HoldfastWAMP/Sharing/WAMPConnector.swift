@@ -1,5 +1,4 @@
 import Holdfast
-import NIOConcurrencyHelpers
 import WAMPCore
 import WebSocketRuntime
 
@@ -24,7 +23,7 @@ public final class WAMPConnector: Sendable {
     private let make: @Sendable () -> WAMPClient
     private let grace: Duration
     private let sleep: @Sendable (Duration) async throws -> Void
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     /// A connector without a client yet.
     ///

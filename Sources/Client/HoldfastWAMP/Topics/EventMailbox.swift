@@ -1,5 +1,5 @@
 import DequeModule
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Where the events of one subscriber wait for it.
 ///
@@ -28,7 +28,7 @@ final class EventMailbox: Sendable {
     }
     private let buffer: EventBuffer
     private let request: String
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     init(_ buffer: EventBuffer, _ request: String) { (self.buffer, self.request) = (buffer, request) }
 

@@ -32,6 +32,15 @@ public struct EventTypes<Content>: Sendable {
         /// All keyword arguments, as an object.
         public static var keywords: Place { Place(kind: .keywords) }
 
+        /// Where the rest of an event stands whose mark is here.
+        var surroundings: Place {
+            switch kind {
+            case .key: .place(0)
+            case .keyword, .keywords: .keywords
+            case .path, .list: .list
+            }
+        }
+
         func decode<Body: Decodable>(_ type: Body.Type, from arguments: WAMPArguments) throws -> Body {
             switch kind {
             case .list: try ArgumentsCoding.value(type, ofListIn: arguments)
@@ -64,16 +73,32 @@ public struct EventTypes<Content>: Sendable {
     /// The same with one more type.
     ///
     /// - Parameters:
-    ///   - name: The number or the name of the type.
+    ///   - name: The number or the name of the type; a whole number is the same however it is written, as 50, 50.0 or unsigned.
     ///   - type: What such an event is decoded as.
-    ///   - body: Where that stands; by default in all arguments together.
+    ///   - body: Where that stands; nil: where the mark stands. If that is under a key, this is the first argument with all its keys; if
+    ///     it is a keyword argument, all of them; otherwise all arguments together.
     ///   - wrap: Makes the event of it.
     public func with<Body: Decodable>(
-        _ name: Value, as type: Body.Type, in body: Place = .list, _ wrap: @escaping @Sendable (Body) -> Content
+        _ name: Value, as type: Body.Type, in body: Place? = nil, _ wrap: @escaping @Sendable (Body) -> Content
     ) -> EventTypes where Body: Sendable {
+        let body = body ?? mark.surroundings
         var copy = self
-        copy.types[name] = { wrap(try body.decode(Body.self, from: $0)) }
+        copy.types[name.asMark] = { wrap(try body.decode(Body.self, from: $0)) }
         return copy
+    }
+
+    /// The same with one more type, whose number may be a constant of the app's, such as a raw value; see ``with(_:as:in:_:)-(Value,_,_,_)``.
+    public func with<Body: Decodable>(
+        _ number: some BinaryInteger, as type: Body.Type, in body: Place? = nil, _ wrap: @escaping @Sendable (Body) -> Content
+    ) -> EventTypes where Body: Sendable {
+        with(Int64(exactly: number).map { .integer($0) } ?? Value(UInt64(clamping: number)), as: type, in: body, wrap)
+    }
+
+    /// The same with one more type, whose name may be a constant of the app's, such as a raw value; see ``with(_:as:in:_:)-(Value,_,_,_)``.
+    public func with<Body: Decodable>(
+        _ name: some StringProtocol, as type: Body.Type, in body: Place? = nil, _ wrap: @escaping @Sendable (Body) -> Content
+    ) -> EventTypes where Body: Sendable {
+        with(Value.text(String(name)), as: type, in: body, wrap)
     }
 
     /// The same, with what becomes of events of other types; without it they are undecodable.
@@ -89,7 +114,7 @@ public struct EventTypes<Content>: Sendable {
             throw WAMPError(.unencodable, detail: "events that are told apart by a type can only be received")
         } decode: { arguments in
             let name = try mark.value(in: arguments)
-            if let type = types[name] { return try type(arguments) }
+            if let type = types[name.asMark] { return try type(arguments) }
             guard let otherwise else { throw WAMPError(.undecodable, detail: "no type is registered for \(Self.shown(name))") }
             return try otherwise(name, arguments)
         }
@@ -101,6 +126,17 @@ public struct EventTypes<Content>: Sendable {
         case .integer(let number): "\(number)"
         case .text(let text) where text.utf8.count <= 64: text.debugDescription
         default: "what it carries"
+        }
+    }
+}
+
+extension Value {
+    /// The same number in one way of several to write it; anything else as it is.
+    fileprivate var asMark: Value {
+        switch self {
+        case .unsigned(let number): Value(number)
+        case .float(let number): Int64(exactly: number).map { .integer($0) } ?? self
+        default: self
         }
     }
 }

@@ -54,17 +54,25 @@ public struct ValueMap: Hashable, Sendable {
 
     /// The value of a key; setting nil removes all of that key.
     ///
-    /// It looks at one entry after the other.
+    /// It looks at one entry after the other. Texts are the same if their bytes are.
     public subscript(key: Value) -> Value? {
-        get { entries.first { $0.key == key }?.value }
+        get { entries.first { $0.key.isSame(key) }?.value }
         set {
-            guard let newValue else { return entries.removeAll { $0.key == key } }
-            if let index = entries.firstIndex(where: { $0.key == key }) {
+            guard let newValue else { return entries.removeAll { $0.key.isSame(key) } }
+            if let index = entries.firstIndex(where: { $0.key.isSame(key) }) {
                 entries[index].value = newValue
             } else {
                 entries.append(Entry(key: key, value: newValue))
             }
         }
+    }
+}
+
+extension Value {
+    /// Whether it is the same key, byte by byte: comparing texts as Unicode does takes the square of their length at worst.
+    fileprivate func isSame(_ other: Value) -> Bool {
+        if case .text(let one) = self, case .text(let two) = other, one.utf8.count != two.utf8.count { return false }
+        return self == other
     }
 }
 

@@ -12,7 +12,7 @@ struct JSONWireReader: WireReader {
 
     mutating func key(of map: inout WireContainer) throws(CodecError) -> String? {
         guard try hasMore(of: &map, until: UInt8(ascii: "}")) else { return nil }
-        let key = try text()
+        let key = try word()
         guard reader.skipSpace(to: UInt8(ascii: ":")) else { throw CodecError(.malformed, at: position) }
         return key
     }

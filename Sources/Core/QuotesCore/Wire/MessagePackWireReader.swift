@@ -17,7 +17,7 @@ struct MessagePackWireReader: WireReader {
     mutating func key(of map: inout WireContainer) throws(CodecError) -> String? {
         guard map.left > 0 else { return nil }
         map.left -= 1
-        return try text()
+        return try word()
     }
 
     mutating func openArray() throws(CodecError) -> WireContainer {

@@ -6,7 +6,7 @@ extension QuotesReply {
         let start = reader.position
         var map = try reader.openMap()
         guard try reader.key(of: &map) == "type" else { throw CodecError(.malformed, at: start) }
-        let type = try reader.text()
+        let type = try reader.word()
         let reply: QuotesReply?
         switch type {
         case "ticks": reply = try ticks(from: &reader, &map)

@@ -38,7 +38,7 @@ extension QuotesRequest {
         let start = reader.position
         var map = try reader.openMap()
         guard try reader.key(of: &map) == "type" else { throw CodecError(.malformed, at: start) }
-        let type = try reader.text()
+        let type = try reader.word()
         var id: Int64?
         var symbols: [String]?
         var rate: Int64?

@@ -32,6 +32,14 @@ struct WireContainer {
 }
 
 extension WireReader {
+    /// Takes a text that is a word of the protocol; one that is too long to be any comes back empty.
+    ///
+    /// Swift compares texts by their canonical form, which takes the square of their length at worst.
+    mutating func word() throws(CodecError) -> String {
+        let text = try text()
+        return text.utf8.count <= 32 ? text : ""
+    }
+
     /// Takes the next element of an array, a number.
     mutating func number(of array: inout WireContainer) throws(CodecError) -> Int64 {
         guard try hasElement(of: &array) else { throw CodecError(.malformed, at: position) }

@@ -228,7 +228,7 @@ struct Outbox: Hashable, Sendable {
         case .burning(let failure):
             if ack.id != nil, ack.seq > 0 { return .stored(row) }
             // A refused one never was in the log; one that was given up here may have been, and be forgotten since.
-            return ack.id == nil && failure == .expired ? .uncertain(row) : .burnt(row, failure)
+            return ack.id == nil && [.expired, .tooLong].contains(failure) ? .uncertain(row) : .burnt(row, failure)
         default: return ack.id != nil && ack.seq > 0 ? .stored(row) : .uncertain(row)
         }
     }

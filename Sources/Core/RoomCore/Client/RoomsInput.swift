@@ -12,6 +12,9 @@ package enum RoomsInput: Hashable, Sendable {
     case join(RoomName, JoinWish)
     /// The app no longer wants to be in a room. What is in its outbox is still sent when the room is joined again.
     case leave(RoomName)
+    /// The app is about to end for good: the hub is told that this device leaves all rooms, so that others see it at once. Nothing more is
+    /// said on the present connection, and nothing that it says counts. What is wanted and what is stored stay as they are.
+    case farewell
     /// The app submits a message; ``RoomsNews/queued(_:_:cseq:)`` follows when it is in the outbox, ``RoomsNews/refused(_:_:_:)`` if it
     /// cannot be.
     case submit(RoomName, MessageID, sent: Int64, Publication.Content)

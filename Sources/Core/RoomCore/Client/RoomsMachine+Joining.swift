@@ -57,6 +57,13 @@ extension RoomsMachine {
         pumpAllIfTight(at: now, into: &effects)
     }
 
+    /// Leaves all rooms as far as the hub is concerned: a connection that is only closed is shown there for a while.
+    mutating func sayFarewell(at now: Moment, into effects: inout [RoomsEffect]) {
+        guard link.isUp else { return }
+        for place in seats.indices where seats[place].wasAsked { effects.append(.send(.leave(seats[place].room))) }
+        drop(at: now, into: &effects)
+    }
+
     /// A room that nobody wants is kept as long as something of it is under way.
     mutating func removeIfDone(_ room: RoomName) {
         guard let place = places[room], !seats[place].isWanted, seats[place].unwritten == 0, seats[place].loads == 0, renewal == nil,
@@ -81,7 +88,7 @@ extension RoomsMachine {
             switch seat.wish.start {
             // One entry tells where the log ends; it is not taken.
             case .now: cursor = LogPosition(epoch: 0, seq: -1)
-            case .last(let count): cursor = LogPosition(epoch: 0, seq: -min(max(count, 1), RoomsLimits.number))
+            case .last(let count): cursor = LogPosition(epoch: 0, seq: -min(max(count, 1), RoomsLimits.number - 1))
             case .beginning: cursor = .nowhere
             }
         }

@@ -190,7 +190,13 @@ extension RoomsMachine {
         if let cseq = refusal.cseq { return refuse(cseq, refusal, of: place, at: now, into: &effects) }
         // What is malformed or too long is a status or a signal: no join is refused so.
         guard case .asked = seats[place].standing, refusal.code != .malformed, refusal.code != .size else {
-            if refusal.code == .notJoined, seats[place].standing == .live { nonsense(place, at: now, into: &effects) }
+            guard seats[place].standing == .live else { return }
+            if refusal.code == .notJoined { nonsense(place, at: now, into: &effects) }
+            // All rights may be gone, or only that to what was said: the answer to another join tells.
+            if refusal.code == .rights {
+                seats[place].standing = .behind
+                goOn(place, at: now, into: &effects)
+            }
             return
         }
         answered(place, at: now, into: &effects)

@@ -8,7 +8,8 @@ extension RoomsMachine {
         _ room: RoomName, _ id: MessageID, sent: Int64, _ content: Publication.Content, at now: Moment, into effects: inout [RoomsEffect]
     ) {
         let lengths = 1...RoomsLimits.typeLength
-        guard content.payload.bytes.count <= link.limits.body, lengths.contains(content.type.utf8.count),
+        guard content.payload.bytes.count <= link.limits.body, content.frameLength(to: room) <= link.limits.frame,
+            lengths.contains(content.type.utf8.count),
             content.about.map({ lengths.contains($0.kind.utf8.count) && (1..<RoomsLimits.number).contains($0.seq) }) ?? true
         else { return effects.append(.news(.refused(room, id, .tooLong))) }
         // What makes a frame that nobody can read would be refused again and again, with all that stands behind it.
@@ -108,16 +109,23 @@ extension RoomsMachine {
         }
     }
 
-    /// Gives up what waited so long that the hub may have forgotten it.
+    /// Gives up what waited so long that the hub may have forgotten it, and what is too long for a frame of this hub.
+    ///
+    /// The latter was taken before the hub's limits were known, or when they were others. It would end each connection.
     mutating func expire(_ place: Int, at now: Moment, into effects: inout [RoomsEffect]) {
-        guard seats[place].store == .ready, let time = clock.now(at: now) else { return }
-        let limit = max(link.window - milliseconds(policy.expiryMargin), link.window / 2)
-        let old = seats[place].outbox.rows.filter { $0.state == .queued && $0.fate == .unknown && $0.publication.sent < time - limit }
-        guard !old.isEmpty else { return }
-        let room = seats[place].room
-        for row in old { seats[place].outbox.burn(row.publication.cseq, .expired, commit: ledger.next) }
-        let commit = pending(room, news: old.map { .failed(room, $0.publication.id, .expired) })
-        order(commit, old.map { .mark(room, cseq: $0.publication.cseq, .burning(.expired)) }, into: &effects)
+        guard seats[place].store == .ready else { return }
+        let (room, longest) = (seats[place].room, link.limits.frame)
+        let oldest = clock.earliest(at: now).map { $0 - max(link.window - milliseconds(policy.expiryMargin), link.window / 2) }
+        let hopeless = seats[place].outbox.rows.compactMap { row -> (publication: Publication, failure: OutboxFailure)? in
+            guard row.state == .queued, row.fate == .unknown else { return nil }
+            if let oldest, row.publication.sent < oldest { return (row.publication, .expired) }
+            guard let content = row.publication.content, content.frameLength(to: room) > longest else { return nil }
+            return (row.publication, .tooLong)
+        }
+        guard !hopeless.isEmpty else { return }
+        for (publication, failure) in hopeless { seats[place].outbox.burn(publication.cseq, failure, commit: ledger.next) }
+        let commit = pending(room, news: hopeless.map { .failed(room, $0.publication.id, $0.failure) })
+        order(commit, hopeless.map { .mark(room, cseq: $0.publication.cseq, .burning($0.failure)) }, into: &effects)
     }
 
     // MARK: Sending
@@ -266,7 +274,8 @@ extension RoomsMachine {
             seats[place].outbox.settle(from: cseq, .uncertain)
             settleIfKnown(at: now, into: &effects)
         case .never where row.state == .queued:
-            let failure = OutboxFailure(code: refusal.code, text: refusal.text)
+            // As when it is given up here: it may have been stored before, and be forgotten.
+            let failure = refusal.code == .tooOld ? .expired : OutboxFailure(code: refusal.code, text: refusal.text)
             seats[place].outbox.burn(cseq, failure, commit: ledger.next)
             let commit = pending(room, news: [.failed(room, row.publication.id, failure)])
             order(commit, [.mark(room, cseq: cseq, .burning(failure))], into: &effects)
@@ -300,5 +309,19 @@ extension RoomsMachine {
         }
         if isForeign { demandRenewal(at: now, into: &effects) }
         settleIfKnown(at: now, into: &effects)
+    }
+}
+
+extension Publication.Content {
+    /// About how many bytes its frame has in JSON, where it is longest; not less than it has.
+    fileprivate func frameLength(to room: RoomName) -> Int64 {
+        let length =
+            switch payload {
+            case .json(let bytes): bytes.count
+            case .binary(let bytes): (bytes.count + 2) / 3 * 4
+            }
+        let types = type.utf8.count + (about?.kind.utf8.count ?? 0)
+        // A byte of a type may be written as an escape of six. The rest is the names of fields, an id and three numbers.
+        return Int64(length + 6 * types + 2 * room.text.utf8.count + 256)
     }
 }

@@ -48,6 +48,7 @@ package struct RoomsMachine: Machine {
         case .join(let room, let wish): join(room, wish, at: now, into: &effects)
         case .leave(let room): leave(room, forgets: false, at: now, into: &effects)
         case .forget(let room): leave(room, forgets: true, at: now, into: &effects)
+        case .farewell: sayFarewell(at: now, into: &effects)
         case .stored(let rooms): sleepers.formUnion(rooms.lazy.filter { [places] in places[$0] == nil })
         case .submit(let room, let id, let sent, let content): submit(room, id, sent: sent, content, at: now, into: &effects)
         case .retry(let room, let id): act(.retry(id), in: room, at: now, into: &effects)

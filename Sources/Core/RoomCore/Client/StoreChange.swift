@@ -63,6 +63,8 @@ public struct OutboxFailure: Hashable, Sendable {
 
     /// It waited longer than the hub remembers, less a margin.
     public static let expired = OutboxFailure(code: .tooOld, text: "it waited too long to be sent")
+    /// No frame that the hub takes holds it.
+    public static let tooLong = OutboxFailure(code: .size, text: "it is longer than the hub takes")
     /// The hub has something under its number, and no longer knows what: it may have been stored, so it is not sent again by itself.
     public static let uncertain = OutboxFailure(code: Refusal.Code(rawValue: 0), text: "it may have been stored; the hub no longer knows")
     /// The app discarded it before it was stored.

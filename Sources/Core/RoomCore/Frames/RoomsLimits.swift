@@ -38,6 +38,6 @@ public struct RoomsLimits: Hashable, Sendable {
     package static let window: Int64 = 90 * 86_400_000
     /// How far ahead a client's clock may be, in milliseconds: an hour.
     package static let future: Int64 = 3_600_000
-    /// The greatest number on the wire: JSON's readers are sure of it.
+    /// What all numbers on the wire are below: JSON's readers are sure of those.
     package static let number: Int64 = 1 << 53
 }

@@ -23,6 +23,8 @@ extension HubMachine {
         case forgetUser(UserName)
         /// What an address took has flown back.
         case forgetAddress(String)
+        /// What the log said of devices that are another's is to be asked anew.
+        case forgetOwners
         /// The hub has waited long enough for what it had taken.
         case drain
     }

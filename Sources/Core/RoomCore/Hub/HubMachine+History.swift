@@ -23,7 +23,9 @@ extension HubMachine {
         let number = nextNumber()
         let asked = Question(
             room: name, connection: id, generation: rooms[name]?.generation ?? 0, purpose: .history(reference: reference, before: before))
-        guard before > base else { return tellPage(reference, before: before, asked, [], base: base, to: id, at: now, into: &effects) }
+        guard before > base else {
+            return tellPage(reference, before: before, asked, LogPage([], base: base), to: id, at: now, into: &effects)
+        }
         ask(asked, number)
         let order = LogOrder.fetchBefore(number, name, seq: before, limit: limit, bytes: policy.pageBytes)
         read(number, order, limit: limit, of: name, for: id, into: &effects)
@@ -31,10 +33,10 @@ extension HubMachine {
     }
 
     mutating func tellPage(
-        _ reference: Int64, before: Int64, _ question: Question, _ entries: [Entry], base: Int64, to id: ConnectionID,
-        at now: Moment, into effects: inout [HubEffect]
+        _ reference: Int64, before: Int64, _ question: Question, _ found: LogPage, to id: ConnectionID, at now: Moment,
+        into effects: inout [HubEffect]
     ) {
-        let name = question.room
+        let (name, entries, base) = (question.room, found.entries, found.base)
         guard let member = rooms[name]?.members[id], member.rights.contains(.read), let epoch = rooms[name]?.epoch else { return }
         let isWhole = entries.isContiguous && (entries.last.map { $0.seq == before - 1 } ?? (base >= before))
         guard rooms[name]?.phase == .open, rooms[name]?.generation == question.generation, isWhole else {
@@ -42,7 +44,7 @@ extension HubMachine {
             refusal.reference = reference
             return say(refusal, to: id, into: &effects)
         }
-        rooms[name]?.raiseBase(to: base)
+        rooms[name]?.raiseBase(to: base, below: found.below)
         takePage(of: entries.size, by: id, at: now)
         effects.append(.send(.page(.init(reference: reference, room: name, epoch: epoch, items: entries, base: base)), to: id))
     }

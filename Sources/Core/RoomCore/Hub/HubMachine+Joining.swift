@@ -59,10 +59,17 @@ extension HubMachine {
             users[user]?.meter.joins.wait(for: 1, policy.user.joins, at: time) ?? 0,
             addresses[address]?.meter.joins.wait(for: 1, policy.address.joins, at: time) ?? 0)
         guard wait == 0 else { return wait }
-        visits[id]?.meter.joins.take(1, policy.connection.joins, at: time)
-        users[user]?.meter.joins.take(1, policy.user.joins, at: time)
-        addresses[address]?.meter.joins.take(1, policy.address.joins, at: time)
+        takeJoins(1, of: id, at: now)
         return 0
+    }
+
+    /// Takes what costs as much as so many joins, even if there is less.
+    mutating func takeJoins(_ count: Int64, of id: ConnectionID, at now: Moment) {
+        guard let visit = visits[id], let user = visit.identity?.user else { return }
+        let time = Self.nanoseconds(now)
+        visits[id]?.meter.joins.take(count, policy.connection.joins, at: time)
+        users[user]?.meter.joins.take(count, policy.user.joins, at: time)
+        addresses[visit.address]?.meter.joins.take(count, policy.address.joins, at: time)
     }
 
     /// Has a room opened if nobody was there before; false if there is no place for it.

@@ -10,10 +10,11 @@ extension HubMachine {
         case .notRecalled(let name, let device): notRecalled(device, in: name, at: now, into: &effects)
         case .appended(let name, let batch): appended(batch, to: name, at: now, into: &effects)
         case .notAppended(let name, let batch): notAppended(batch, to: name, at: now, into: &effects)
-        case .fetched(let number, let entries, let base): fetched(number, entries, base: base, at: now, into: &effects)
-        case .notFetched(let number): notFetched(number, at: now, into: &effects)
+        case .fetched(let number, let entries, let base, let below):
+            fetched(number, LogPage(entries, base: base, below: below), at: now, into: &effects)
+        case .notFetched(let number, let isDamaged): notFetched(number, isDamaged: isDamaged, at: now, into: &effects)
         case .found(let number, let entry): found(entry, for: number, at: now, into: &effects)
-        case .trimmed(let name, let base): rooms[name]?.raiseBase(to: base)
+        case .trimmed(let name, let base, let below): rooms[name]?.raiseBase(to: base, below: below)
         // A log that is young follows its calendar back.
         case .time(let time): logTime = min(max(time, 0), RoomsLimits.number)
         // What is on its way is left out until the next time: a quota is no finer than that.
@@ -96,6 +97,7 @@ extension HubMachine {
         let isForeign = mark.map { $0.user != author.user } ?? false
         if isForeign || isAnothers(device, than: author.user) {
             rooms[name]?.authors[device]?.knowledge = .unknown
+            if isForeign, let mark { remember(mark.user, of: device, at: now) }
             let refusal = Refusal(.device, room: name, "the device is another user's")
             for waiting in author.waiting { effects.append(.answer(waiting.request, .refused(refusal))) }
             if let id = author.connection {
@@ -168,7 +170,7 @@ extension HubMachine {
         var rest = entries[...]
         while !rest.isEmpty {
             let frame = Array(rest.prefix(Int(clamping: policy.limits.page))).withinBytes(policy.pageBytes)
-            let proof = frame.last.flatMap { proofs?.proof(of: $0.id, at: LogPosition(epoch: epoch, seq: $0.seq), in: name) }
+            let proof = frame.last.flatMap { proofs?.proof(of: EntryStamp($0), at: LogPosition(epoch: epoch, seq: $0.seq), in: name) }
             effects.append(.fanOut(.entries(name, epoch: epoch, frame, proof: proof), to: members))
             rest = rest.dropFirst(frame.count)
         }

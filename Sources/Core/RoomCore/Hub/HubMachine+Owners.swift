@@ -35,7 +35,37 @@ extension HubMachine {
 
     /// Whether somebody else has a device in some room.
     func isAnothers(_ device: DeviceID, than user: UserName) -> Bool {
-        guard let owner = ownerships[device]?.user else { return false }
+        guard let owner = ownerships[device]?.user ?? owners[device] else { return false }
         return owner != user
+    }
+
+    /// The log has named a device's owner to somebody else.
+    ///
+    /// Coming again, that one is refused at once: while the log is asked, nobody else can use the device in the room.
+    mutating func remember(_ owner: UserName, of device: DeviceID, at now: Moment) {
+        owners.add(owner, of: device, most: policy.owners)
+        if !alarms.isSet(.forgetOwners) { alarms.set(.forgetOwners, at: now + policy.rememberOwners) }
+    }
+
+    mutating func forgetOwners(at now: Moment) {
+        owners.age()
+        if !owners.isEmpty { alarms.set(.forgetOwners, at: now + policy.rememberOwners) }
+    }
+
+    /// Owners of devices in two halves: the older one goes when its time has come, or the younger one is full.
+    struct NamedOwners: Sendable {
+        private var younger: [DeviceID: UserName] = [:]
+        private var older: [DeviceID: UserName] = [:]
+
+        var isEmpty: Bool { younger.isEmpty && older.isEmpty }
+
+        subscript(device: DeviceID) -> UserName? { younger[device] ?? older[device] }
+
+        mutating func add(_ owner: UserName, of device: DeviceID, most: Int) {
+            if younger.count >= most { age() }
+            younger[device] = owner
+        }
+
+        mutating func age() { (younger, older) = ([:], younger) }
     }
 }

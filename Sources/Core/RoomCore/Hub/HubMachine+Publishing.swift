@@ -98,7 +98,9 @@ extension HubMachine {
         guard !isAnothers(device, than: user) else { return refuse(.device, .never, "another user's device") }
         enroll(device, of: user, in: name)
         guard let author = rooms[name]?.authors[device], author.user == user else {
-            return refuse(.device, .never, "another user's device")
+            // As long as the log has not said whose it is, it may be of the one who comes second.
+            let isKnown = rooms[name]?.authors[device]?.knowledge == .known
+            return refuse(.device, isKnown ? .never : .after(1000), "another user's device")
         }
         guard author.waiting.count + author.pending.count < policy.requests else {
             return refuse(.rate, .after(1000), "too many wait already")

@@ -24,7 +24,7 @@ extension HubMachine {
             else {
                 // The room was closed meanwhile: the log is not asked, and whoever has asked hears what that means.
                 reads.answered(read.number)
-                settle(read.number, [], base: 0, at: now, into: &effects)
+                settle(read.number, LogPage([], base: 0), at: now, into: &effects)
                 continue
             }
             effects.append(.log(read.order))

@@ -32,16 +32,17 @@ extension HubMachine.Room {
 
     /// Holds the proof of a cursor against the log: what no key of ours has made says nothing.
     ///
-    /// - Parameter id: The name of the entry at the cursor, if that was read.
-    func evidence(of join: ClientFrame.Join, _ key: ProofKey?, id read: MessageID? = nil) -> Evidence {
+    /// - Parameter entry: The entry at the cursor, if that was read.
+    func evidence(of join: ClientFrame.Join, _ key: ProofKey?, _ entry: Entry? = nil) -> Evidence {
         let cursor = join.cursor
         guard cursor.epoch == epoch, cursor.seq > 0, let key, let proof = join.proof, key.hasMade(proof, for: cursor, in: join.room) else {
             return .nothing
         }
         if cursor.seq > head { return .rewound }
-        // Retention has taken it away.
-        guard cursor.seq >= base else { return .nothing }
-        guard let id = read ?? (cursor.seq == head ? lastID : tail.id(of: cursor.seq)) else { return .unread }
-        return key.proof(of: id, at: cursor, in: join.room) == proof ? .nothing : .rewound
+        guard let stamp = entry.map(EntryStamp.init) ?? stamp(of: cursor.seq) else {
+            // Below the base there is nothing to be read.
+            return cursor.seq < base ? .nothing : .unread
+        }
+        return key.proof(of: stamp, at: cursor, in: join.room) == proof ? .nothing : .rewound
     }
 }

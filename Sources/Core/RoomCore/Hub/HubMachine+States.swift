@@ -20,26 +20,25 @@ extension HubMachine {
     }
 
     /// The log was read for a join, or a page.
-    mutating func fetched(_ number: Int64, _ entries: [Entry], base: Int64, at now: Moment, into effects: inout [HubEffect]) {
+    mutating func fetched(_ number: Int64, _ page: LogPage, at now: Moment, into effects: inout [HubEffect]) {
         reads.answered(number)
-        settle(number, entries, base: base, at: now, into: &effects)
+        settle(number, page, at: now, into: &effects)
         readOn(at: now, into: &effects)
     }
 
-    mutating func settle(_ number: Int64, _ entries: [Entry], base: Int64, at now: Moment, into effects: inout [HubEffect]) {
+    mutating func settle(_ number: Int64, _ page: LogPage, at now: Moment, into effects: inout [HubEffect]) {
         guard let question = questions.removeValue(forKey: number), let id = question.connection else { return }
         if case .history(let reference, let before) = question.purpose {
             answered(id)
-            return tellPage(reference, before: before, question, entries, base: base, to: id, at: now, into: &effects)
+            return tellPage(reference, before: before, question, page, to: id, at: now, into: &effects)
         }
         visits[id]?.fetches -= 1
-        complete(question, number, entries, base: base, for: id, at: now, into: &effects)
+        complete(question, number, page, for: id, at: now, into: &effects)
         advance(id, at: now, into: &effects)
     }
 
     private mutating func complete(
-        _ question: Question, _ number: Int64, _ entries: [Entry], base: Int64, for id: ConnectionID, at now: Moment,
-        into effects: inout [HubEffect]
+        _ question: Question, _ number: Int64, _ page: LogPage, for id: ConnectionID, at now: Moment, into effects: inout [HubEffect]
     ) {
         let name = question.room
         guard let member = rooms[name]?.members[id], member.phase == .fetching(number) else { return }
@@ -48,15 +47,18 @@ extension HubMachine {
         guard rooms[name]?.phase == .open, rooms[name]?.generation == question.generation,
             rooms[name]?.members[id]?.rights.contains(.read) == true
         else { return pursue(id, in: name, at: now, into: &effects) }
-        rooms[name]?.raiseBase(to: base)
-        var entries = entries
-        if case .resume(let after) = question.purpose, let last = entries.first, last.seq == after {
-            // The entry at the cursor was read for the sake of its proof.
-            if rooms[name]?.evidence(of: member.join, proofs, id: last.id) == .rewound { return renew(name, into: &effects) }
+        rooms[name]?.raiseBase(to: page.base, below: page.below)
+        var entries = page.entries
+        if case .resume(let after) = question.purpose, !member.isChecked {
+            // The entry at the cursor was read for the sake of its proof; or retention was faster, and has left what it was.
+            let last = entries.first.flatMap { $0.seq == after ? $0 : nil }
+            if rooms[name]?.evidence(of: member.join, proofs, last) == .rewound { return renew(name, into: &effects) }
             rooms[name]?.members[id]?.isChecked = true
-            entries.removeFirst()
-            // It was all that a page holds.
-            if entries.isEmpty { return pursue(id, in: name, at: now, into: &effects) }
+            if last != nil {
+                entries.removeFirst()
+                // It was all that a page holds.
+                if entries.isEmpty { return pursue(id, in: name, at: now, into: &effects) }
+            }
         }
         let (head, first) = (rooms[name]?.head ?? 0, rooms[name]?.base ?? 1)
         switch question.purpose {
@@ -73,7 +75,7 @@ extension HubMachine {
         }
     }
 
-    mutating func notFetched(_ number: Int64, at now: Moment, into effects: inout [HubEffect]) {
+    mutating func notFetched(_ number: Int64, isDamaged: Bool, at now: Moment, into effects: inout [HubEffect]) {
         reads.answered(number)
         defer { readOn(at: now, into: &effects) }
         guard let question = questions.removeValue(forKey: number) else { return }
@@ -93,14 +95,21 @@ extension HubMachine {
             return say(refusal, to: id, into: &effects)
         }
         visits[id]?.fetches -= 1
-        if rooms[question.room]?.members[id]?.phase == .fetching(number) { cannotResume(id, question, at: now, into: &effects) }
+        if rooms[question.room]?.members[id]?.phase == .fetching(number) {
+            cannotResume(id, question, isDamaged: isDamaged, at: now, into: &effects)
+        }
         advance(id, at: now, into: &effects)
     }
 
-    /// Refuses a join, unless only the entry at the cursor was in the way: what follows it may be whole.
-    private mutating func cannotResume(_ id: ConnectionID, _ question: Question, at now: Moment, into effects: inout [HubEffect]) {
+    /// Refuses a join, unless only the entry at the cursor was in the way, and is damaged: what follows it may be whole.
+    ///
+    /// One that cannot be read for the moment is read when the client comes again. With a state it would have a new proof, and what the
+    /// present one shows would never be seen.
+    private mutating func cannotResume(
+        _ id: ConnectionID, _ question: Question, isDamaged: Bool, at now: Moment, into effects: inout [HubEffect]
+    ) {
         let name = question.room
-        guard case .resume = question.purpose, let room = rooms[name], let member = room.members[id], !member.isChecked,
+        guard isDamaged, case .resume = question.purpose, let room = rooms[name], let member = room.members[id], !member.isChecked,
             room.evidence(of: member.join, proofs) == .unread
         else { return refuseJoin(id, cannotRead(name), at: now, into: &effects) }
         rooms[name]?.members[id]?.isChecked = true

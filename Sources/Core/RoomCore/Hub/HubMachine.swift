@@ -25,6 +25,8 @@ package struct HubMachine: Machine {
     var greetings: [DeviceID: Greeting] = [:]
     /// Devices in rooms, and whose they are.
     var ownerships: [DeviceID: Ownership] = [:]
+    /// Owners that the log has named to others.
+    var owners = NamedOwners()
     var users: [UserName: Party] = [:]
     var addresses: [String: Party] = [:]
     var rooms = Table<RoomName, Room>()
@@ -76,7 +78,7 @@ package struct HubMachine: Machine {
     /// Whether it remembers nothing of anybody.
     package var isEmpty: Bool {
         visits.isEmpty && devices.isEmpty && greetings.isEmpty && ownerships.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty
-            && questions.isEmpty && reads.isEmpty && tailBytes == 0 && holdings.isEmpty && deserted.isEmpty
+            && owners.isEmpty && questions.isEmpty && reads.isEmpty && tailBytes == 0 && holdings.isEmpty && deserted.isEmpty
     }
 
     package var deadline: Moment? { alarms.next }
@@ -122,6 +124,7 @@ package struct HubMachine: Machine {
             case .heartbeat: beat(at: now, into: &effects)
             case .forgetUser(let user): users[user] = nil
             case .forgetAddress(let address): addresses[address] = nil
+            case .forgetOwners: forgetOwners(at: now)
             case .drain: closeAll(at: now, into: &effects)
             }
         }

@@ -14,7 +14,7 @@ package struct HubPolicy: Hashable, Sendable {
         /// Bytes of publications.
         package var bytes: Rate
         /// Joins, and what costs as much: each page of a long absence and of history, a change of presence, a question who is present,
-        /// a fresh token.
+        /// a fresh token; one with other grants costs one more for every 50 rooms.
         package var joins: Rate
         /// Bytes of signals, typing, read markers and changes of presence; more are not told.
         package var ephemeral: Rate
@@ -117,6 +117,8 @@ package struct HubPolicy: Hashable, Sendable {
     ///
     /// JSON may need more room for them, hence half a frame.
     package var pageBytes: Int64 = 512 << 10
+    /// Owners that the log has named to those who came with their devices; about twice as many are remembered.
+    package var owners = 4096
     /// Other nodes with members in one room.
     package var nodes = 64
 
@@ -138,6 +140,8 @@ package struct HubPolicy: Hashable, Sendable {
     package var gatherPresence: Duration = .seconds(1)
     /// How far apart they are at most, however much a room is told.
     package var gatherAtMost: Duration = .seconds(4)
+    /// How long such an owner is remembered, at least; twice as long at most.
+    package var rememberOwners: Duration = .seconds(60)
     /// How often a node tells its segments, if there are others.
     package var heartbeat: Duration = .seconds(2)
     /// After how long the segments of a silent node are dropped.

@@ -13,12 +13,12 @@ package enum LogOrder: Hashable, Sendable {
     case recall(RoomName, DeviceID)
     /// Appends records, all or none, on disk before the answer: ``LogReply/appended(_:batch:)`` or ``LogReply/notAppended(_:batch:)``.
     case append(RoomName, batch: Int64, [LogRecord])
-    /// The entries after a number: ``LogReply/fetched(_:_:base:)`` or ``LogReply/notFetched(_:)``.
+    /// The entries after a number: ``LogReply/fetched(_:_:base:below:)`` or ``LogReply/notFetched(_:isDamaged:)``.
     case fetchAfter(Int64, RoomName, seq: Int64, limit: Int64, bytes: Int64)
-    /// The last entries below a number, in order: ``LogReply/fetched(_:_:base:)`` or ``LogReply/notFetched(_:)``.
+    /// The last entries below a number, in order: ``LogReply/fetched(_:_:base:below:)`` or ``LogReply/notFetched(_:isDamaged:)``.
     case fetchBefore(Int64, RoomName, seq: Int64, limit: Int64, bytes: Int64)
     /// What is stored under a device's number: ``LogReply/found(_:_:)``, nil if retention has passed it, or
-    /// ``LogReply/notFetched(_:)``.
+    /// ``LogReply/notFetched(_:isDamaged:)``.
     case find(Int64, RoomName, DeviceID, cseq: Int64)
     /// How far a user has read; it never goes back.
     case mark(RoomName, UserName, upTo: Int64)
@@ -35,11 +35,13 @@ package enum LogReply: Hashable, Sendable {
     case appended(RoomName, batch: Int64)
     /// Nobody knows whether it is on disk: the room must be opened again before anything is appended.
     case notAppended(RoomName, batch: Int64)
-    case fetched(Int64, [Entry], base: Int64)
-    case notFetched(Int64)
+    /// With what the entry below `base` was, if that is known.
+    case fetched(Int64, [Entry], base: Int64, below: EntryStamp? = nil)
+    /// Whether something in it is damaged; otherwise it may be read when it is asked for again.
+    case notFetched(Int64, isDamaged: Bool = false)
     case found(Int64, FoundEntry?)
-    /// Retention has taken entries away: the first that is left.
-    case trimmed(RoomName, base: Int64)
+    /// Retention has taken entries away: the first that is left, and what the last of them was, if that is known.
+    case trimmed(RoomName, base: Int64, below: EntryStamp? = nil)
     /// The log's time, by which it forgets devices, in milliseconds since 1970 UTC; first of all, and from time to time.
     case time(Int64)
     /// How many bytes of entries a room has, after some were taken away.
@@ -79,14 +81,17 @@ package struct LogHead: Hashable, Sendable {
     package var last: Int64
     /// Bytes of the entries that are retained.
     package var bytes: Int64
-    /// The name of its last entry; nil if none is retained.
-    package var lastID: MessageID?
+    /// What its last entry was, even if retention has taken it away; nil if there was none, or that is not known.
+    package var lastStamp: EntryStamp?
+    /// The same of the entry below ``base``.
+    package var below: EntryStamp?
 
     package init(
-        epoch: UInt64, head: Int64, base: Int64, reads: [HubFrame.ReadMarker], last: Int64 = 0, bytes: Int64 = 0, lastID: MessageID? = nil
+        epoch: UInt64, head: Int64, base: Int64, reads: [HubFrame.ReadMarker], last: Int64 = 0, bytes: Int64 = 0,
+        lastStamp: EntryStamp? = nil, below: EntryStamp? = nil
     ) {
         (self.epoch, self.head, self.base, self.reads) = (epoch, head, base, reads)
-        (self.last, self.bytes, self.lastID) = (last, bytes, lastID)
+        (self.last, self.bytes, self.lastStamp, self.below) = (last, bytes, lastStamp, below)
     }
 }
 

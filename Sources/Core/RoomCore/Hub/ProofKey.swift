@@ -9,12 +9,21 @@ package struct ProofKey: Hashable, Sendable {
         /// Which entry it is of, without naming it.
         case entry = 1
         /// That this key has made it for this place.
-        case seal = 2
+        ///
+        /// 2 is that of proofs that say no more of the entry than its name: they count as those of another key.
+        case seal = 3
     }
 
     /// The proof that an entry stands at a place.
-    package func proof(of id: MessageID, at place: LogPosition, in room: RoomName) -> CursorProof {
-        let entry = hash(.entry, place, room, id.bits)
+    package func proof(of stamp: EntryStamp, at place: LogPosition, in room: RoomName) -> CursorProof {
+        var hash = begin(.entry, place)
+        hash.combine(stamp.id.bits.high)
+        hash.combine(stamp.id.bits.low)
+        hash.combine(stamp.device.bits.high)
+        hash.combine(stamp.device.bits.low)
+        hash.combine(UInt64(bitPattern: stamp.cseq))
+        hash.combine(UInt64(bitPattern: stamp.at))
+        let entry = end(&hash, room)
         return CursorProof(Bits128(high: entry, low: seal(entry, place, room)))
     }
 
@@ -24,16 +33,20 @@ package struct ProofKey: Hashable, Sendable {
     }
 
     private func seal(_ entry: UInt64, _ place: LogPosition, _ room: RoomName) -> UInt64 {
-        hash(.seal, place, room, Bits128(high: entry, low: 0))
+        var hash = begin(.seal, place)
+        hash.combine(entry)
+        return end(&hash, room)
     }
 
-    private func hash(_ part: Part, _ place: LogPosition, _ room: RoomName, _ bits: Bits128) -> UInt64 {
+    private func begin(_ part: Part, _ place: LogPosition) -> SipHash {
         var hash = SipHash(key: key)
         hash.combine(part.rawValue)
         hash.combine(place.epoch)
         hash.combine(UInt64(bitPattern: place.seq))
-        hash.combine(bits.high)
-        hash.combine(bits.low)
+        return hash
+    }
+
+    private func end(_ hash: inout SipHash, _ room: RoomName) -> UInt64 {
         for byte in room.text.utf8 { hash.combine(byte) }
         return hash.finish()
     }

@@ -20,4 +20,17 @@ extension HubMachine {
         var generation: Int64
         var purpose: Purpose
     }
+
+    /// What the log answers to one who wants entries.
+    struct LogPage: Sendable {
+        var entries: [Entry]
+        /// The first number that was retained then.
+        var base: Int64
+        /// What the entry below that was, if it is known.
+        var below: EntryStamp?
+
+        init(_ entries: [Entry], base: Int64, below: EntryStamp? = nil) {
+            (self.entries, self.base, self.below) = (entries, base, below)
+        }
+    }
 }

@@ -24,10 +24,12 @@ extension HubMachine {
         var failures = 0
         var sequencer = Sequencer()
         /// The first number that is retained.
-        var base: Int64 = 1
+        private(set) var base: Int64 = 1
+        /// What the entry below that was; nil: there was none, or that is not known.
+        private(set) var below: EntryStamp?
         var tail = Tail()
-        /// The name of the last entry; nil: there is none, or retention has taken it away.
-        var lastID: MessageID?
+        /// What the last entry was, even if retention has taken it away; nil: there was none, or that is not known.
+        private(set) var lastStamp: EntryStamp?
         /// Whether the log is known to have gone back: nothing is taken until it has a new epoch on disk.
         var isRewound = false
         /// The time that was given last, in milliseconds since 1970 UTC.
@@ -66,7 +68,8 @@ extension HubMachine {
 
         /// Whether nobody is in it and nothing is under way; some may still be shown as present.
         var isDeserted: Bool {
-            members.isEmpty && sequencer.isIdle && requests.isEmpty && authors.isEmpty && phase != .opening
+            // One that was let go before it has its new epoch would be written in its old one by whoever comes next.
+            members.isEmpty && sequencer.isIdle && requests.isEmpty && authors.isEmpty && phase != .opening && !isRewound
         }
 
         /// Whether nothing needs it: it may be let go.
@@ -88,7 +91,7 @@ extension HubMachine {
             }
             sequencer.begin(epoch: log.epoch, head: log.head)
             (base, bytes) = (log.base, log.bytes)
-            (lastTime, lastID, isRewound) = (log.last, log.lastID, false)
+            (lastTime, lastStamp, below, isRewound) = (log.last, log.lastStamp, log.below, false)
             reads = [:]
             for marker in log.reads { reads[marker.user] = marker.seq }
             sortedReads = nil
@@ -98,7 +101,17 @@ extension HubMachine {
         }
 
         /// Retention has taken entries away, if this is more than was known.
-        mutating func raiseBase(to first: Int64) { base = max(base, first) }
+        ///
+        /// - Parameter below: What the last of them was, if that is known.
+        mutating func raiseBase(to first: Int64, below stamp: EntryStamp?) {
+            if first > base { (base, below) = (first, stamp) }
+        }
+
+        /// What the entry at a number was, as far as memory has it.
+        func stamp(of seq: Int64) -> EntryStamp? {
+            if seq == head { return lastStamp }
+            return tail.stamp(of: seq) ?? (seq == base - 1 ? below : nil)
+        }
 
         // MARK: Joins
 
@@ -168,7 +181,7 @@ extension HubMachine {
                 hearers.insert(id)
             }
             var proof: CursorProof?
-            if member.rights.contains(.read), let key, let last = items.last?.id ?? (hasMore ? nil : lastID) {
+            if member.rights.contains(.read), let key, let last = items.last.map(EntryStamp.init) ?? (hasMore ? nil : lastStamp) {
                 proof = key.proof(of: last, at: LogPosition(epoch: epoch, seq: to), in: room)
             }
             return HubFrame.RoomState(
@@ -304,9 +317,9 @@ extension HubMachine {
             pace.add(settled.entries.count, at: now)
             if !settled.entries.isEmpty {
                 settled.tailGrowth -= tail.bytes
-                tail.append(settled.entries, after: lastID, entries: policy.tailEntries, bytes: policy.tailBytes)
+                tail.append(settled.entries, after: lastStamp, entries: policy.tailEntries, bytes: policy.tailBytes)
                 settled.tailGrowth += tail.bytes
-                lastID = settled.entries.last?.id
+                lastStamp = settled.entries.last.map(EntryStamp.init)
             }
             settled.next = sequencer.nextAppend(to: room, batch: number)
             settled.isIdle = isIdle

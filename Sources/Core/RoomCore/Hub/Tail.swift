@@ -2,8 +2,8 @@ extension HubMachine {
     /// The last entries of a room's log, contiguous up to its head.
     struct Tail: Sendable {
         private var entries: [Entry] = []
-        /// The name of the entry before them, if it is known.
-        private var before: MessageID?
+        /// What the entry before them was, if it is known.
+        private var before: EntryStamp?
         /// About how many bytes they take.
         private(set) var bytes: Int64 = 0
 
@@ -12,8 +12,8 @@ extension HubMachine {
 
         /// Appends what follows; of what is beyond twice the bounds the older half goes, so that an entry costs the same in the long run.
         ///
-        /// - Parameter last: The name of the entry before these.
-        mutating func append(_ new: [Entry], after last: MessageID?, entries most: Int, bytes mostBytes: Int64) {
+        /// - Parameter last: What the entry before these was.
+        mutating func append(_ new: [Entry], after last: EntryStamp?, entries most: Int, bytes mostBytes: Int64) {
             if entries.isEmpty { before = last }
             entries += new
             bytes = new.reduce(into: bytes) { $0 += $1.size }
@@ -23,16 +23,16 @@ extension HubMachine {
                 bytes -= entries[dropped].size
                 dropped += 1
             }
-            if dropped > 0 { before = entries[dropped - 1].id }
+            if dropped > 0 { before = EntryStamp(entries[dropped - 1]) }
             entries.removeFirst(dropped)
         }
 
         mutating func removeAll() { (entries, bytes, before) = ([], 0, nil) }
 
-        /// The name of an entry; nil if it is not here.
-        func id(of seq: Int64) -> MessageID? {
+        /// What an entry was; nil if it is not here.
+        func stamp(of seq: Int64) -> EntryStamp? {
             guard let first, seq >= first - 1, seq - first < Int64(entries.count) else { return nil }
-            return seq < first ? before : entries[Int(seq - first)].id
+            return seq < first ? before : EntryStamp(entries[Int(seq - first)])
         }
 
         /// The entries after a number, if they are here without a gap: so many at most, and so many bytes but for the first.

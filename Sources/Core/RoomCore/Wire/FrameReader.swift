@@ -89,7 +89,7 @@ import CodecCore
         while let byte = peek(), byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") {
             // It stays far from overflow, for beyond the range the reading ends.
             number = number &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
-            guard number <= RoomsLimits.number else { throw FrameError(.outOfRange, field: field, at: start) }
+            guard number < RoomsLimits.number else { throw FrameError(.outOfRange, field: field, at: start) }
             position += 1
         }
         guard position > digits else {

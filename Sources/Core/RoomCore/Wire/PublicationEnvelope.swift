@@ -7,7 +7,7 @@ package struct PublicationEnvelope: Hashable, Sendable {
 
     /// The envelope of a publication; nil if the number is none.
     package init?(room: RoomName, cseq: Int64) {
-        guard (1...RoomsLimits.number).contains(cseq) else { return nil }
+        guard (1..<RoomsLimits.number).contains(cseq) else { return nil }
         (self.room, self.cseq) = (room, cseq)
     }
 

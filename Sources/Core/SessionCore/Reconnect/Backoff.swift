@@ -1,6 +1,7 @@
 /// How long to wait before connecting again: longer each time, up to a limit, and never all clients at once.
 ///
-/// The wait before attempt n is at most its ceiling, `min(base × 2ⁿ⁻¹, cap)`; the jitter takes a share of it off.
+/// The n-th wait in a row is at most its ceiling, `min(base × 2ⁿ⁻¹, cap)`; the jitter takes a share of it off. So with a base of 1 s the
+/// ceilings are 1, 2, 4, 8 s, after a first attempt that failed as well as after the loss of a connection.
 public struct Backoff: Hashable, Sendable {
     /// How the wait is drawn, given its ceiling.
     public enum Jitter: Hashable, Sendable {
@@ -14,7 +15,9 @@ public struct Backoff: Hashable, Sendable {
         case proportional(Double = 0.3)
     }
 
-    /// The ceiling of the first wait; by default 500 ms.
+    /// The ceiling of the first wait, whatever it follows; by default 500 ms.
+    ///
+    /// ``ReconnectPolicy/spacing`` may make it longer.
     public var base: Duration
     /// The most that any wait can be; by default 30 s.
     public var cap: Duration
@@ -30,14 +33,14 @@ public struct Backoff: Hashable, Sendable {
         (self.base, self.cap, self.minimum, self.jitter) = (base, cap, minimum, jitter)
     }
 
-    /// `base` doubled for each attempt after the first, at most `cap`.
+    /// The most that the wait of this number in a row can be, counted from 1: `base` doubled for each one after the first, at most `cap`.
     public func ceiling(attempt: Int) -> Duration {
         var ceiling = min(base, cap)
         for _ in 1..<min(max(attempt, 1), 64) where ceiling < cap { ceiling = min(ceiling + ceiling, cap) }
         return ceiling
     }
 
-    /// The wait before this attempt, counted from 1.
+    /// The wait of this number in a row, counted from 1.
     public func delay(attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         let ceiling = ceiling(attempt: attempt)
         let low =

@@ -25,8 +25,10 @@ public enum LossCause: Hashable, Sendable {
     case tls
     /// The opening handshake was malformed, or the peer agreed to something that was not offered.
     case invalidHandshake
-    /// The peer broke RFC 6455 or a limit after the handshake.
+    /// The peer broke RFC 6455 or a limit other than that of a message after the handshake.
     case protocolViolation
+    /// The peer sent a message, or a frame of one, that is longer than this side takes; this side closed with 1009.
+    case messageTooBig
     /// The URL or the configuration cannot be honoured.
     case invalidConfiguration
     /// The app could not provide credentials; whether that may pass is its own word.

@@ -8,16 +8,20 @@ import WebSocketCore
 /// | status 408, 425, 429, 500 to 599 but 501 and 505 | retry |
 /// | any other status, such as 301, 403, 404, 410, 501 | final |
 /// | closed by the peer with 1000 | final |
-/// | 1001, 1005, 1006, 1011, 1012, 1013, 1014, 3008 | retry |
-/// | 1002, 1003, 1007, 1009, 1010, 1015, 3003 | final |
+/// | 1001, 1005, 1006, 1009, 1011, 1012, 1013, 1014, 3008 | retry |
+/// | 1002, 1003, 1007, 1010, 1015, 3003 | final |
 /// | 1008, 3000 | refresh credentials |
 /// | 4000 to 4999, the application's own | final |
 /// | any other code, which nobody has assigned | retry |
 /// | closed by this side, whatever the code | final |
 /// | lost, unresponsive, stalled | retry |
+/// | the peer sent a message beyond the limit | retry |
 /// | timed out, name not resolved, refused or no route | retry |
 /// | TLS failed, invalid handshake, protocol violation, invalid configuration | final |
 /// | credentials not provided | as the provider says |
+///
+/// A message that is too long, by either side's limit (1009), ends its connection and no more: it is not sent again by this side, and
+/// whoever else uses the socket has nothing to do with it. A peer that sends it again and again meets the backoff.
 ///
 /// An app that knows better changes single entries:
 ///
@@ -26,6 +30,7 @@ import WebSocketCore
 /// losses[.refused(status: 404)] = .retry       // Deploys take the path away for a moment.
 /// losses[.closed(.normal)] = .retry            // This server says 1000 for everything.
 /// losses[.tls] = .retry                        // Captive portals.
+/// losses[.messageTooBig] = .final              // A feed that sends it first thing, on each connection.
 /// ```
 ///
 /// Sources: RFC 9110 §15, RFC 6455 §7.4.1 and the IANA WebSocket Close Code registry.
@@ -59,7 +64,7 @@ public struct LossTable: Hashable, Sendable {
         case .refused(let status): verdict(onStatus: status)
         case .closed(_, by: .local): .final
         case .closed(let code, by: .remote): verdict(onCode: code.rawValue)
-        case .lost, .unresponsive, .stalled, .timedOut, .unresolved, .unreachable: .retry
+        case .lost, .unresponsive, .stalled, .messageTooBig, .timedOut, .unresolved, .unreachable: .retry
         case .tls, .invalidHandshake, .protocolViolation, .invalidConfiguration: .final
         case .credentials(let isRetryable): isRetryable ? .retry : .final
         }
@@ -78,7 +83,7 @@ public struct LossTable: Hashable, Sendable {
     private static func verdict(onCode code: UInt16) -> Verdict {
         switch code {
         case 1008, 3000: .refreshCredentials
-        case 1000, 1002, 1003, 1007, 1009, 1010, 1015, 3003, 4000...4999: .final
+        case 1000, 1002, 1003, 1007, 1010, 1015, 3003, 4000...4999: .final
         default: .retry
         }
     }

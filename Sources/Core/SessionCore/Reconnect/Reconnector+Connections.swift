@@ -24,7 +24,9 @@ extension Reconnector {
             note(loss, of: new, at: now)  // What serves is left in place, whatever the verdict.
             enter(.connected(old, since: since), into: &effects)
         case .handingOver(let old, let since, let new) where old.generation == generation:
-            failures = isStable(since, at: now) ? 0 : failures + 1  // The server may well have closed it because of the new one.
+            // The server may well have closed it because of the new one.
+            failures = isStable(since, at: now) ? 0 : failures + 1
+            setbacks = failures
             enter(.connecting(new), into: &effects)
         case .idle, .connecting, .connected, .handingOver, .waiting, .held, .stopped: break
         }
@@ -38,9 +40,12 @@ extension Reconnector {
 
     mutating func handOver(from old: Attempt, since: Moment, at now: Moment, into effects: inout [Effect]) {
         wantsHandOver = false
-        if isStable(since, at: now) { failures = 0 }
+        if isStable(since, at: now) { forgive() }
         enter(.handingOver(old, since: since, to: begin(at: now, into: &effects)), into: &effects)
     }
+
+    /// Whatever comes counts from here.
+    mutating func forgive() { (failures, setbacks) = (0, 0) }
 
     /// A flapping link keeps its backoff.
     func isStable(_ since: Moment, at now: Moment) -> Bool { now - since >= policy.stableAfter }
@@ -51,13 +56,14 @@ extension Reconnector {
         let canRefresh = hasCredentials && (wasStable || !attempt.refreshesCredentials)
         wantsHandOver = false
         failures = wasStable ? 0 : failures + 1
+        setbacks = wasStable ? 1 : setbacks + 1
         if verdict == .final || (verdict == .refreshCredentials && !canRefresh) { return enter(.stopped(.refused(loss)), into: &effects) }
         guard failures < policy.maximumAttempts else { return enter(.stopped(.exhausted(loss)), into: &effects) }
         note(loss, of: attempt, at: now)
-        due = now + spread(policy.backoff.delay(attempt: failures + 1, using: &random), at: now)
+        due = now + spread(policy.backoff.delay(attempt: setbacks, using: &random), at: now)
         if verdict == .retry, !wasStable, loss.cause.blamesEndpoint { rotate() }
         guard policy.isAutomatic else {
-            failures = 0
+            forgive()
             return enter(.idle, into: &effects)
         }
         proceed(at: now, into: &effects)

@@ -10,7 +10,7 @@ extension Reconnector {
     /// The app counts afresh: it has decided anew.
     mutating func disconnect(into effects: inout [Effect]) {
         giveUp(into: &effects)
-        failures = 0
+        forgive()
         enter(.idle, into: &effects)
     }
 
@@ -27,9 +27,10 @@ extension Reconnector {
     /// What failed before was the network's doing.
     mutating func startAfresh(at now: Moment, into effects: inout [Effect]) {
         switch phase {
-        case .connecting: failures = 0
+        case .connecting: forgive()
         case .waiting:
-            (failures, due) = (0, now)
+            forgive()
+            due = now
             proceed(at: now, into: &effects)
         case .idle, .connected, .handingOver, .held, .stopped: break
         }
@@ -55,7 +56,10 @@ extension Reconnector {
     mutating func release(fresh: Bool, at now: Moment, into effects: inout [Effect]) {
         isHeld = false
         guard phase == .held else { return }
-        if fresh { (failures, due) = (0, now) }
+        if fresh {
+            forgive()
+            due = now
+        }
         proceed(at: now, into: &effects)
     }
 
@@ -77,7 +81,7 @@ extension Reconnector {
 
     /// Gives up what is open or under way; not a failure.
     private mutating func pause(_ attempt: Attempt, since: Moment? = nil, at now: Moment, into effects: inout [Effect]) {
-        if let since, isStable(since, at: now) { failures = 0 }
+        if let since, isStable(since, at: now) { forgive() }
         effects.append(.disconnect(generation: attempt.generation))
         due = now
         enter(.held, into: &effects)

@@ -118,6 +118,8 @@ public struct Reconnector: Machine, Hashable {
 
     /// Failures in a row.
     var failures = 0
+    /// Losses in a row, which say how long the next wait is: the failures, and the loss of a lasting connection if they began with one.
+    var setbacks = 0
     /// Which endpoint is next.
     var endpoint = 0
     /// When the backoff is over.

@@ -48,6 +48,9 @@ public enum ClientNews: Hashable, Sendable {
 
     /// A listener's subscription stands: for the first time, or again after a loss.
     case subscribed(ClientHandle, subscription: WAMPID)
+    /// A listener that wanted no more, and to hear of it, is none any more: the router has answered, or others still want the topic, or
+    /// there is no session.
+    case unsubscribed(ClientHandle)
     /// An event for these listeners.
     case event([ClientHandle], subscription: WAMPID, publication: WAMPID, details: ValueMap, WAMPArguments)
     /// These listeners may have missed events.

@@ -42,6 +42,9 @@ public enum ClientInput: Sendable {
     case subscribe(ClientHandle, TopicKey, SubscribeOptions, patience: Duration?)
     /// A listener wants no more.
     case unsubscribe(ClientHandle)
+    /// The same; ``ClientNews/unsubscribed(_:)`` says when the router has answered, if it has to be asked, or ``ClientNews/failed(_:_:)``
+    /// that it has not answered in time. Without effect for who is no listener.
+    case endSubscription(ClientHandle)
 
     // Procedures.
 

@@ -181,6 +181,8 @@ extension ClientMachine {
         let offered = procedures.inOrder.compactMap { procedures[$0] }.filter(\.isWanted).map(\.handle)
         let handles = waiting + listeners + offered
         for handle in handles { effects.append(.news(.failed(handle, .ended))) }
+        let leavers = topics.leavers.values.joined().sorted { $0.number < $1.number }
+        for handle in leavers { effects.append(.news(.unsubscribed(handle))) }
         (topics, procedures, alarms) = (TopicBook(), ProcedureBook(), Alarms())
     }
 }

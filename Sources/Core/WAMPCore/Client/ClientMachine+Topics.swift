@@ -33,6 +33,25 @@ extension ClientMachine {
         settle(topic: listener.topic, at: now, into: &effects)
     }
 
+    mutating func endSubscription(_ handle: ClientHandle, at now: Moment, into effects: inout [ClientEffect]) {
+        guard let number = topics.listeners[handle]?.topic else { return }
+        unsubscribe(handle, at: now, into: &effects)
+        topics.leavers[number, default: []].append(handle)
+        alarms.set(.listener(handle), at: now + policy.answerPatience)
+        tellLeavers(of: number, into: &effects)
+    }
+
+    /// Tells those who left a topic, unless the router has yet to say that its subscription is gone.
+    mutating func tellLeavers(of number: Int, into effects: inout [ClientEffect]) {
+        guard let leavers = topics.leavers[number] else { return }
+        if let topic = topics[number], topic.flight != nil, topic.flight == .unsubscribe || topic.listeners.isEmpty { return }
+        topics.leavers[number] = nil
+        for handle in leavers {
+            alarms.cancel(.listener(handle))
+            effects.append(.news(.unsubscribed(handle)))
+        }
+    }
+
     /// Brings a topic one step nearer to what its listeners want: nobody, and it is unsubscribed; somebody, and it is subscribed.
     ///
     /// One more SUBSCRIBE is sent for those who want the retained event of a topic that stands already; only they get that.
@@ -95,9 +114,11 @@ extension ClientMachine {
             if let gap = before.gap, !old.isEmpty { tell(gap, to: old, of: number, at: now, into: &effects) }
         }
         settle(topic: number, at: now, into: &effects)
+        tellLeavers(of: number, into: &effects)
     }
 
     mutating func refuse(topic number: Int, _ refusal: Refusal, at now: Moment, into effects: inout [ClientEffect]) {
+        defer { tellLeavers(of: number, into: &effects) }
         alarms.cancel(.topic(number))
         topics.update(number) {
             ($0.flight, $0.hungry, $0.unserved) = (nil, [], $0.subscription == nil ? $0.hungry + $0.unserved : $0.unserved)
@@ -117,6 +138,7 @@ extension ClientMachine {
 
     mutating func unsubscribed(topic number: Int, at now: Moment, into effects: inout [ClientEffect]) {
         topics.update(number) { $0.flight = nil }
+        tellLeavers(of: number, into: &effects)
         settle(topic: number, at: now, into: &effects)
     }
 
@@ -160,12 +182,16 @@ extension ClientMachine {
                 ($0.subscription, $0.flight, $0.tries, $0.isPausing) = (nil, nil, 0, false)
                 ($0.hungry, $0.unserved, $0.gap) = ([], retaining, .reconnected)
             }
+            tellLeavers(of: number, into: &effects)
             settle(topic: number, at: now, into: &effects)
         }
     }
 
     mutating func timeOut(listener handle: ClientHandle, at now: Moment, into effects: inout [ClientEffect]) {
-        guard let listener = topics.listeners[handle] else { return }
+        guard let listener = topics.listeners[handle] else {
+            if topics.takeLeaver(handle) { effects.append(.news(.failed(handle, .timedOut(wasSent: true)))) }
+            return
+        }
         end(listener: handle, .timedOut(wasSent: topics[listener.topic]?.flight == .subscribe), into: &effects)
         settle(topic: listener.topic, at: now, into: &effects)
     }

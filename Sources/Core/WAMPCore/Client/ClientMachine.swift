@@ -67,6 +67,7 @@ public struct ClientMachine: Machine {
         case .subscribe(let handle, let key, let options, let patience):
             subscribe(handle, key, options, patience: patience?.bounded, at: now, into: &effects)
         case .unsubscribe(let handle): unsubscribe(handle, at: now, into: &effects)
+        case .endSubscription(let handle): endSubscription(handle, at: now, into: &effects)
         case .register(let handle, let procedure, let options, let patience):
             register(handle, procedure, options, patience: patience?.bounded, at: now, into: &effects)
         case .unregister(let handle): unregister(handle, at: now, into: &effects)

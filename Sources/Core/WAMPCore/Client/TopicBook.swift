@@ -18,12 +18,14 @@ struct TopicBook: Hashable, Sendable {
     private(set) var listeners: [ClientHandle: Listener] = [:]
     /// Listeners that were not told yet that their subscription stands.
     private(set) var waiting: Set<ClientHandle> = []
+    /// Those who wanted no more and are to hear when the router has answered, by topic.
+    var leavers: [Int: [ClientHandle]] = [:]
     /// The topics whose history is wanted after a gap.
     private var recalled: Set<Int> = []
     var own = OwnPublications()
 
     var inOrder: [Int] { topics.keys.sorted() }
-    var isEmpty: Bool { topics.isEmpty && listeners.isEmpty }
+    var isEmpty: Bool { topics.isEmpty && listeners.isEmpty && leavers.isEmpty }
 
     subscript(number: Int) -> Topic? { topics[number] }
 
@@ -61,6 +63,16 @@ struct TopicBook: Hashable, Sendable {
             topic.historyLength = topic.listeners.reduce(0) { max($0, listeners[$1]?.historyLength ?? 0) }
         }
         return listener
+    }
+
+    /// Takes one out of those who are to hear of their end; false if it is none of them.
+    mutating func takeLeaver(_ handle: ClientHandle) -> Bool {
+        for (number, handles) in leavers where handles.contains(handle) {
+            let rest = handles.filter { $0 != handle }
+            leavers[number] = rest.isEmpty ? nil : rest
+            return true
+        }
+        return false
     }
 
     mutating func markSubscribed(_ handle: ClientHandle) {

@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 
 extension WAMPMessage {
     /// The message in words, for logs: `CALL #7 com.app.add2 (2 args, timeout 5 s)`, `EVENT com.app.chat #5862354 (1 arg)`.
@@ -12,7 +13,7 @@ extension WAMPMessage {
         var words = subject.isEmpty ? name : "\(name) \(subject)"
         if !notes.isEmpty { words += " (\(notes.joined(separator: ", ")))" }
         if wording.payloadLimit > 0, let arguments, !arguments.isEmpty {
-            words += " " + Self.cut(arguments.debugDescription, to: wording.payloadLimit)
+            words += " " + Self.cut(Secrecy.hidingAnnounced(arguments.debugDescription), to: wording.payloadLimit)
         }
         return words
     }
@@ -131,10 +132,13 @@ extension WAMPMessage {
     }
 }
 
-extension WAMPMessage: CustomStringConvertible, CustomDebugStringConvertible {
+extension WAMPMessage: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The message in words, without its payload.
     public var description: String { words() }
 
     /// The message in words, with the first 1,000 characters of its payload; secrets are not shown here either.
     public var debugDescription: String { words(WAMPWording(payloadLimit: 1000)) }
+
+    /// The message in words: neither `dump` nor a crash report tells secrets.
+    public var customMirror: Mirror { Mirror(self, children: ["message": description]) }
 }

@@ -67,7 +67,8 @@ package struct Backlog: Sendable {
     }
 
     private let bounds: Bounds
-    private var own = 0
+    /// Bytes that wait and that the client asked for itself.
+    package private(set) var own = 0
     private var others = 0
     private var events = 0
     /// Bytes that wait, by whose doing it is.
@@ -94,29 +95,40 @@ package struct Backlog: Sendable {
     }
 
     /// A message cannot leave at once.
-    package mutating func add(_ load: Load, at now: Moment, into effects: inout [Effect]) -> Verdict {
+    ///
+    /// - Parameter isCrowded: There is little room beside this queue, too: whoever fills it is held at once.
+    package mutating func add(_ load: Load, isCrowded: Bool = false, at now: Moment, into effects: inout [Effect]) -> Verdict {
         wake(at: now, into: &effects)
         guard load.kind != .own else {
             own += load.bytes
             since = since ?? now
             return own <= bounds.waiting ? .kept : .overrun
         }
+        let verdict = verdict(load)
+        guard verdict == .kept else { return verdict }
         let mine = shares[load.cause] ?? 0
-        let fits = others + load.bytes <= bounds.waiting && mine + load.bytes <= bounds.waiting / 2
-        // A long message may come by itself.
-        guard fits || mine == 0 && others <= bounds.share else {
-            let isFullOfEvents = load.kind == .event && events + load.bytes > bounds.waiting / 2
-            return isSlow && isFullOfEvents ? .overrun : .refused
-        }
         since = since ?? now
         others += load.bytes
         if load.kind == .event { events += load.bytes }
         shares[load.cause] = mine + load.bytes
         // Whoever waits for a slow client would wait as long as that likes.
-        let isMuch = mine + load.bytes > fairShare || others > bounds.waiting / 4 * 3
+        let isMuch = isCrowded || mine + load.bytes > fairShare || others > bounds.waiting / 4 * 3
         guard let cause = load.cause, !isSlow, !isWorn, isMuch else { return .kept }
         if held.insert(cause).inserted { effects.append(.hold(cause)) }
         return .kept
+    }
+
+    /// Whether there is no room for this now, and nobody would be cut off for it.
+    package func refuses(_ load: Load) -> Bool { load.kind != .own && verdict(load) == .refused }
+
+    /// What becomes of a message that comes of others.
+    private func verdict(_ load: Load) -> Verdict {
+        let mine = shares[load.cause] ?? 0
+        let fits = others + load.bytes <= bounds.waiting && mine + load.bytes <= bounds.waiting / 2
+        // A long message may come by itself.
+        guard !fits, mine > 0 || others > bounds.share else { return .kept }
+        let isFullOfEvents = load.kind == .event && events + load.bytes > bounds.waiting / 2
+        return isSlow && isFullOfEvents ? .overrun : .refused
     }
 
     /// A message that waited has left.

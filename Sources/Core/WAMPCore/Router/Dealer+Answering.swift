@@ -30,6 +30,8 @@ extension Dealer {
     ) -> String? {
         guard let key = members[callee.session]?.call(of: request) else { return judge("ERROR", request, of: callee) }
         guard let caller = settle(key, request, of: callee) else { return nil }
+        // An error without arguments always has room in its caller's queue, so it has to be short.
+        let uri = uri.utf8.count <= policy.maximumURI ? uri : WAMPURI.Error.runtimeError
         effects.append(.send(.error(.call, request: key.request, details: details(naming: callee), uri: uri, arguments), to: caller))
         return nil
     }

@@ -5,11 +5,13 @@ import MachineCore
 extension Dealer {
     /// A call begins, or more input comes for one.
     ///
-    /// - Parameter isNew: The request is the next of its session; otherwise it came before.
+    /// - Parameters:
+    ///   - isNew: The request is the next of its session; otherwise it came before.
+    ///   - weight: What the call takes while it waits, in bytes.
     /// - Returns: How the protocol was broken, or nil.
     mutating func call(
         _ request: WAMPID, _ options: ValueMap, _ procedure: String, _ arguments: WAMPArguments, isNew: Bool, by caller: Participant,
-        at now: Moment, into effects: inout [RouterEffect]
+        weight: Int = 0, room: KeepingRoom = .unbounded, at now: Moment, into effects: inout [RouterEffect]
     ) -> String? {
         let isLast: Bool
         do throws(OptionError) { isLast = try !(options.flag("progress") ?? false) } catch { return error.words }
@@ -31,12 +33,21 @@ extension Dealer {
             guard standing?.count ?? 0 < policy.maximumCalls else {
                 throw .refused(uri: WAMPURI.Error.unavailable, "too many calls of this session wait")
             }
+            guard room.holds(weight) else { throw .refused(uri: room.refusal.uri, room.refusal.words) }
             try start(key, try CallWish(options), procedure, arguments, isLast: isLast, by: caller, at: now, into: &effects)
+            if weight > 0 { count(weight, for: key) }
             return nil
         } catch {
             if !isLast { abandon(request, of: caller) }
             return answer(error, .call, request, of: caller, into: &effects)
         }
+    }
+
+    /// A call takes so many bytes until it has ended.
+    private mutating func count(_ bytes: Int, for key: CallKey) {
+        members[key.caller]?.calls[key.request]?.bytes = bytes
+        members[key.caller]?.callBytes += bytes
+        keptBytes += bytes
     }
 
     /// A call with parts is over before its last one came.

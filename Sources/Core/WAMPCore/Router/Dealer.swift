@@ -18,8 +18,12 @@ struct Dealer: Sendable {
     /// What has happened to registrations and is not told yet.
     var metaEvents: [MetaEvent] = []
 
-    /// How many bytes its registrations take, about.
+    /// How many bytes its registrations take, and the calls that count, about.
     var keptBytes = 0
+    /// Sessions of which a call that counted has ended, since that was asked for.
+    private var relieved: Set<WAMPID> = []
+    /// So many waiting calls of a session cost nothing: the usual call is not to pay for the account.
+    static let freeCalls = 64
 
     init(policy: RouterPolicy, seed: UInt64) { (self.policy, chance) = (policy, SplitMix64(seed: seed)) }
 
@@ -27,7 +31,19 @@ struct Dealer: Sendable {
     var isEmpty: Bool { registrations.isEmpty && procedures.isEmpty && members.isEmpty && alarms.next == nil }
 
     /// How many bytes of those are a session's.
-    func keptBytes(by session: WAMPID) -> Int { members[session]?.offerBytes ?? 0 }
+    func keptBytes(by session: WAMPID) -> Int { members[session].map { $0.offerBytes + $0.callBytes } ?? 0 }
+
+    /// What one more call of a session takes, about; 0: it is one of those that cost nothing.
+    mutating func weight(ofCall procedure: String, by session: WAMPID) -> Int {
+        members[session]?.waiting ?? 0 < Self.freeCalls ? 0 : 512 + 2 * procedure.utf8.count
+    }
+
+    /// The sessions that have less kept than when this was last asked, for calls of theirs have ended.
+    mutating func takeRelieved() -> Set<WAMPID> {
+        guard !relieved.isEmpty else { return [] }
+        defer { relieved = [] }
+        return relieved
+    }
 
     /// When to wake it if nothing else happens first.
     var deadline: Moment? { alarms.next }
@@ -64,6 +80,11 @@ struct Dealer: Sendable {
     @discardableResult
     mutating func remove(_ key: CallKey) -> Call? {
         guard let call = members[key.caller]?.calls.removeValue(forKey: key.request) else { return nil }
+        if call.bytes > 0 {
+            members[key.caller]?.callBytes -= call.bytes
+            keptBytes -= call.bytes
+            relieved.insert(key.caller)
+        }
         if call.timeout != nil || call.isInterrupted { alarms.cancel(key) }
         if call.isOpen { members[key.caller]?.abandon(key.request, limit: policy.maximumCalls) }
         release(call.invocation)

@@ -37,6 +37,8 @@ extension Dealer {
         let timeout: Duration?
         /// The callee was told to stop, and the caller waits for what it says.
         var isInterrupted = false
+        /// What it counts for its caller, in bytes; see ``Dealer/freeCalls``.
+        var bytes = 0
     }
 
     /// What a session has to do with the dealer.
@@ -48,6 +50,8 @@ extension Dealer {
         var offerBytes = 0
         /// By the caller's request.
         var calls: [WAMPID: Call] = [:]
+        /// What those take that count, in bytes.
+        var callBytes = 0
         /// By the request of INVOCATION.
         var invocations: [WAMPID: CallKey] = [:]
         var lastInvocation: WAMPID = 0
@@ -59,6 +63,9 @@ extension Dealer {
         init(_ participant: Participant) { self.participant = participant }
 
         // These change nothing, but are mutating: so a member is looked at where it stands, and not copied out of its place.
+
+        /// How many calls wait.
+        var waiting: Int { mutating get { calls.count } }
 
         /// A call that waits, and how many do.
         mutating func standing(of request: WAMPID) -> (call: Call?, count: Int) { (calls[request], calls.count) }
@@ -92,8 +99,11 @@ extension Dealer {
             offers[registration]?.load -= 1
         }
 
+        /// How many calls are remembered that ended before their last part came.
+        static let mostAbandoned = 256
+
         mutating func abandon(_ request: WAMPID, limit: Int) {
-            guard abandoned.count < limit else { return hasForgotten = true }
+            guard abandoned.count < min(limit, Self.mostAbandoned) else { return hasForgotten = true }
             abandoned.insert(request)
         }
 

@@ -1,6 +1,6 @@
 /// How many more bytes a router may keep, at this moment.
 struct KeepingRoom: Hashable, Sendable {
-    /// Of one session's, its user's and its address's: subscriptions, registrations, testaments and retained events.
+    /// Of one session's, its user's and its address's: subscriptions, registrations, testaments, retained events, calls that wait.
     var session: Int
     /// Of the realm's, and of all realms'.
     var all: Int
@@ -46,7 +46,9 @@ extension RouterMachine {
     ///
     /// - Parameter bytes: For so many room is made, if what nobody present keeps takes it up; an event makes it by itself.
     mutating func room(for participant: Participant, in place: Int, needing bytes: Int = 0) -> KeepingRoom {
-        while policy.maximumKept - kept < policy.maximumKeptBySession, let forsaken = forsakenRealm, forsaken != place { forget(forsaken) }
+        while policy.maximumKept - kept < policy.maximumKeptBySession, let forsaken = forsakenRealm(), forsaken != place {
+            forget(forsaken)
+        }
         let short = bytes - left(in: place)
         if short > 0 {
             realms[place]?.broker.makeRoom(short)
@@ -75,16 +77,25 @@ extension RouterMachine {
     /// Takes note of what a realm keeps now.
     mutating func noteKept(in place: Int) {
         kept += realms[place]?.noteKept() ?? 0
-        for session in realms[place]?.broker.retained.takeDisplaced() ?? [] {
-            let connection = sessions[session]
-            if let other = connection.flatMap({ visits[$0]?.session?.participant }) { note(other) }
-        }
+        for session in realms[place]?.broker.retained.takeDisplaced() ?? [] { note(session) }
+    }
+
+    /// Takes note of what those have now of whom a call that counted has ended.
+    mutating func noteRelieved(in place: Int) {
+        let relieved = realms[place]?.dealer.takeRelieved() ?? []
+        guard !relieved.isEmpty else { return }
+        noteKept(in: place)
+        for session in relieved { note(session) }
     }
 
     /// The same, and of what a session of it has now.
     mutating func noteKept(in place: Int, of participant: Participant) {
         noteKept(in: place)
         note(participant)
+    }
+
+    private mutating func note(_ session: WAMPID) {
+        if let other = sessions[session].flatMap({ visits[$0]?.session?.participant }) { note(other) }
     }
 
     /// Takes note of what a session has now.

@@ -6,14 +6,18 @@ extension Realm {
     /// What the router itself says of registrations and subscriptions.
     func answer(_ procedure: MetaProcedure, _ call: MetaCall, for caller: Participant) throws(MetaRefusal) -> WAMPArguments {
         switch procedure {
-        case .registrationList: return WAMPArguments([MetaCall.ids(of: dealer.registrations(matching:))])
+        case .registrationList:
+            try Self.checkLength(dealer.registrations.count)
+            return WAMPArguments([MetaCall.ids(of: dealer.registrations(matching:))])
         case .registrationLookup: return Self.one(dealer.procedures[try call.text(0, "a procedure"), try call.match()])
         case .registrationMatch: return Self.one(dealer.procedures.best(for: try call.text(0, "a procedure")))
         case .registrationGet: return WAMPArguments([.map(dealer.details(of: try registration(call)))])
         case .registrationListCallees: return WAMPArguments([MetaCall.ids(try registration(call).callees)])
         case .registrationCountCallees: return WAMPArguments([Value(UInt64(try registration(call).callees.count))])
 
-        case .subscriptionList: return WAMPArguments([MetaCall.ids(of: broker.subscriptions(matching:))])
+        case .subscriptionList:
+            try Self.checkLength(broker.subscriptions.count)
+            return WAMPArguments([MetaCall.ids(of: broker.subscriptions(matching:))])
         case .subscriptionLookup: return Self.one(broker.lookup(try call.text(0, "a topic"), try call.match()))
         case .subscriptionMatch:
             let found = broker.matches(of: try call.text(0, "a topic"))
@@ -25,6 +29,12 @@ extension Realm {
         case .subscriptionGetEvents: return try events(call, for: caller)
         default: throw MetaRefusal(WAMPURI.Error.noSuchProcedure, "nobody offers \(procedure.rawValue)")
         }
+    }
+
+    /// All others would wait while a very long list is made.
+    private static func checkLength(_ count: Int) throws(MetaRefusal) {
+        guard count > MetaCall.listLimit else { return }
+        throw MetaRefusal(WAMPURI.Error.unavailable, "there are more than \(MetaCall.listLimit): look up single ones, or match a URI")
     }
 
     private static func one(_ id: WAMPID?) -> WAMPArguments { WAMPArguments([id.map { Value($0) } ?? .null]) }

@@ -26,6 +26,9 @@ enum MetaProcedure: String, CaseIterable {
     case subscriptionListSubscribers = "wamp.subscription.list_subscribers"
     case subscriptionCountSubscribers = "wamp.subscription.count_subscribers"
     case subscriptionGetEvents = "wamp.subscription.get_events"
+
+    /// Whether it ends sessions of others.
+    var kills: Bool { rawValue.hasPrefix("wamp.session.kill") }
 }
 
 /// Why the router itself does not do what it is called for.

@@ -3,6 +3,8 @@ import MachineCore
 /// A realm: sessions in different realms know nothing of each other.
 struct Realm: Sendable {
     let name: String
+    /// The address of the client that made it.
+    let founder: String?
     var broker: Broker
     var dealer: Dealer
     var sessions: [WAMPID: RouterConnection] = [:]
@@ -16,8 +18,8 @@ struct Realm: Sendable {
     private(set) var leftAt: UInt64 = 0
 
     /// A realm without sessions.
-    init(name: String, policy: RouterPolicy, chance: inout SplitMix64) {
-        self.name = name
+    init(name: String, founder: String?, policy: RouterPolicy, chance: inout SplitMix64) {
+        (self.name, self.founder) = (name, founder)
         broker = Broker(policy: policy, seed: chance.next())
         dealer = Dealer(policy: policy, seed: chance.next())
     }

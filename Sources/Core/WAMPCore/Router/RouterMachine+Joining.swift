@@ -21,8 +21,8 @@ extension RouterMachine {
             guard let abilities = PeerAbilities(hello: details) else {
                 return violate(connection, "HELLO names no role", at: now, into: &effects)
             }
-            guard allows(realm: realm) else {
-                return refuse(connection, reason: WAMPURI.Error.noSuchRealm, "there is no realm of this name", into: &effects)
+            if let (reason, words) = refusal(ofRealm: realm, from: visits[connection]?.address) {
+                return refuse(connection, reason: reason, words, into: &effects)
             }
             examine(connection, Visit.Greeting(realm: realm, abilities: abilities), at: now)
             effects.append(.examine(connection, .hello(realm: realm, details: details)))
@@ -67,8 +67,10 @@ extension RouterMachine {
         _ connection: RouterConnection, _ greeting: Visit.Greeting, as principal: RouterPrincipal, at now: Moment,
         into effects: inout [RouterEffect]
     ) {
-        guard let place = place(of: greeting.realm) else {
-            return refuse(connection, reason: WAMPURI.Error.noSuchRealm, "there is no realm of this name", into: &effects)
+        let address = visits[connection]?.address
+        guard let place = place(of: greeting.realm, from: address) else {
+            let (reason, words) = refusal(ofRealm: greeting.realm, from: address) ?? (WAMPURI.Error.unavailable, "there is no room")
+            return refuse(connection, reason: reason, words, into: &effects)
         }
         var id = chance.nextWAMPID()
         while sessions[id] != nil { id = chance.nextWAMPID() }
@@ -77,7 +79,7 @@ extension RouterMachine {
         let isNamed = principal.authID != nil && principal.authMethod != "anonymous"
         let name = principal.authID ?? String(chance.next(), radix: 36)
         principal.authID = name
-        let holders = KeepingHolder.holders(of: principal, isNamed: isNamed, address: visits[connection]?.address)
+        let holders = KeepingHolder.holders(of: principal, isNamed: isNamed, address: address)
         let participant = Participant(
             connection: connection, session: id, authID: name, authRole: principal.authRole, abilities: greeting.abilities,
             holder: holders.first)

@@ -40,6 +40,9 @@ extension RouterMachine {
         _ procedure: MetaProcedure, _ call: MetaCall, by caller: Participant, in place: Int, at now: Moment,
         into effects: inout [RouterEffect]
     ) throws(MetaRefusal) -> WAMPArguments {
+        guard policy.allowsKilling || !procedure.kills else {
+            throw MetaRefusal(WAMPURI.Error.notAuthorized, "no session may end others here")
+        }
         switch procedure {
         case .sessionCount: return WAMPArguments([Value(UInt64(try listSessions(call, in: place).count))])
         case .sessionList: return WAMPArguments([MetaCall.ids(try listSessions(call, in: place))])

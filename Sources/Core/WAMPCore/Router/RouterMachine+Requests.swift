@@ -91,8 +91,12 @@ extension RouterMachine {
         let isNew = begins(request, of: caller.connection)
         if isNew, let breach = count(request, of: caller.connection) { return breach }
         guard isNew, policy.hasMetaAPI, WAMPURI.isReserved(procedure) else {
-            return realms[place]?.dealer.call(
-                request, options, procedure, arguments, isNew: isNew, by: caller, at: now, into: &effects)
+            let weight = realms[place]?.dealer.weight(ofCall: procedure, by: caller.session) ?? 0
+            let room = weight > 0 ? room(for: caller, in: place, needing: weight) : .unbounded
+            let breach = realms[place]?.dealer.call(
+                request, options, procedure, arguments, isNew: isNew, by: caller, weight: weight, room: room, at: now, into: &effects)
+            if weight > 0 { noteKept(in: place, of: caller) }
+            return breach ?? nil
         }
         callMeta(request, options, procedure, arguments, by: caller, in: place, at: now, into: &effects)
         return nil

@@ -90,31 +90,62 @@ public struct RouterMachine: Machine {
 
     // MARK: Realms
 
-    /// The index of a realm that can be joined, made if need be; nil if there is none.
-    mutating func place(of name: String) -> Int? {
+    /// The index of a realm that can be joined by a client of an address, made if need be; nil if it cannot.
+    mutating func place(of name: String, from address: String?) -> Int? {
         if let place = places[name] { return place }
-        guard allows(realm: name) else { return nil }
-        if policy.realms == nil, places.count >= policy.maximumRealms, let place = forsakenRealm { forget(place) }
-        let realm = Realm(name: name, policy: policy, chance: &chance)
+        guard refusal(ofRealm: name, from: address) == nil else { return nil }
+        if policy.realms == nil {
+            if hasManyRealms(address), let place = forsakenRealm(of: address) { forget(place) }
+            if places.count >= policy.maximumRealms, let place = forsakenRealm() { forget(place) }
+        }
+        let realm = Realm(name: name, founder: address, policy: policy, chance: &chance)
         let place = realms.firstIndex { $0 == nil } ?? realms.endIndex
         if place == realms.endIndex { realms.append(realm) } else { realms[place] = realm }
         places[name] = place
         return place
     }
 
-    /// Whether a realm can be joined.
-    func allows(realm name: String) -> Bool {
-        if let known = policy.realms { return known.contains(name) }
-        return places[name] != nil || policy.allows(uri: name) && (places.count < policy.maximumRealms || forsakenRealm != nil)
+    /// Why a client of an address cannot join a realm; nil: it can.
+    ///
+    /// Where there is no room for one more realm, there may be later: that is not `no_such_realm`, after which clients give up.
+    func refusal(ofRealm name: String, from address: String?) -> (uri: String, words: String)? {
+        guard policy.realms?.contains(name) ?? policy.allows(uri: name) else {
+            return (WAMPURI.Error.noSuchRealm, "there is no realm of this name")
+        }
+        guard policy.realms == nil, places[name] == nil else { return nil }
+        if hasManyRealms(address), forsakenRealm(of: address) == nil {
+            return (WAMPURI.Error.unavailable, "clients of this address have made as many realms as they may")
+        }
+        guard places.count < policy.maximumRealms || forsakenRealm() != nil else {
+            return (WAMPURI.Error.unavailable, "there are as many realms as there may be")
+        }
+        return nil
     }
 
-    /// The realm that goes if another is wanted: nobody is in it, and it was left first.
-    var forsakenRealm: Int? {
-        realms.indices.filter { realms[$0]?.sessions.isEmpty ?? false }.min { realms[$0]?.leftAt ?? 0 < realms[$1]?.leftAt ?? 0 }
+    /// Whether clients of an address have made as many realms as they may.
+    private func hasManyRealms(_ address: String?) -> Bool {
+        guard let address else { return false }
+        return realms.count { $0?.founder == address } >= policy.maximumRealmsByAddress
+    }
+
+    /// The realm that goes if another is wanted: nobody is in it, its maker has most in such realms, and it was left first.
+    ///
+    /// - Parameter address: Only realms that were made from here count; nil: all.
+    func forsakenRealm(of address: String? = nil) -> Int? {
+        let forsaken = realms.compactMap(\.self).filter { $0.sessions.isEmpty && (address == nil || $0.founder == address) }
+        var weights: [String?: Int] = [:]
+        // A realm counts, too, and not only what is kept in it.
+        for realm in forsaken { weights[realm.founder, default: 0] += 1024 + realm.notedBytes }
+        let first = forsaken.max { one, other in
+            let (weight, otherWeight) = (weights[one.founder] ?? 0, weights[other.founder] ?? 0)
+            return weight != otherWeight ? weight < otherWeight : one.leftAt > other.leftAt
+        }
+        return first.flatMap { places[$0.name] }
     }
 
     /// What is to be done after anything in a realm: its news are told, its dealer is woken in time, and it goes if it is empty.
     mutating func settle(_ place: Int, at now: Moment, into effects: inout [RouterEffect]) {
+        noteRelieved(in: place)
         if realms[place]?.hasNews() == true { publishMetaEvents(in: place, at: now, into: &effects) }
         if realms[place]?.notesDeadline() == true {
             if let deadline = realms[place]?.waking {

@@ -67,9 +67,11 @@ public struct RouterPolicy: Hashable, Sendable {
     /// Whether URIs consist of lower-case letters, digits and `_` only.
     public var hasStrictURIs: Bool
     /// Whether clients may call the meta API, and hear its events.
-    ///
-    /// With it any session may end others, by `wamp.session.kill` and its kin, unless whoever runs the router forbids it.
     public var hasMetaAPI: Bool
+    /// Whether a session may end others by the meta API (`wamp.session.kill` and its kin); if not, `wamp.error.not_authorized`.
+    ///
+    /// It lets every session end all others, unless the router's authorization denies the call.
+    public var allowsKilling: Bool
     /// Whether callers and publishers are told to everybody; nil: as they wish.
     public var discloses: Bool?
     /// How long a client may take to say hello, and to answer a challenge.
@@ -82,6 +84,8 @@ public struct RouterPolicy: Hashable, Sendable {
     ///
     /// When another is wanted, one that nobody is in goes with all that it keeps, the one left first; if there is none, nobody gets in.
     public var maximumRealms: Int
+    /// How many of them clients of one address may have made; beyond that, too, the one goes that nobody is in, or nobody gets in.
+    public var maximumRealmsByAddress: Int
     /// How long a URI may be, in bytes.
     public var maximumURI: Int
     /// How many subscriptions a session may have.
@@ -94,7 +98,8 @@ public struct RouterPolicy: Hashable, Sendable {
     public var maximumTestaments: Int
     /// How many retained events a realm may have; events of more topics are delivered, but not kept.
     public var maximumRetained: Int
-    /// How many bytes, about, are kept for a session: its subscriptions, registrations, testaments and retained events.
+    /// How many bytes, about, are kept for a session: its subscriptions, registrations, testaments, retained events, and all but 64 of its
+    /// calls that wait.
     ///
     /// What would take more is refused, `wamp.error.unavailable`: also a publication that is to be retained. Retained events outlive their
     /// session; then they count for the realm alone.
@@ -126,19 +131,22 @@ public struct RouterPolicy: Hashable, Sendable {
     /// What the router calls itself.
     public var agent: String
 
-    /// A policy: any realm, loose URIs of up to 1,024 bytes, the meta API, 10 s to join, 2 s for a goodbye, 5 s for an interrupt,
-    /// 1,024 realms, 4,096 subscriptions, registrations and calls and 64 testaments a session, 65,536 retained events a realm, no history;
+    /// A policy: any realm, loose URIs of up to 1,024 bytes, the meta API without killing, 10 s to join, 2 s for a goodbye, 5 s for an interrupt,
+    /// 1,024 realms (64 of an address), 4,096 subscriptions, registrations and calls and 64 testaments a session, 65,536 retained events a realm, no history;
     /// 4 MiB are kept for a session, 16 MiB for a user, 32 MiB for an address, 64 MiB in a realm, 256 MiB in all.
     public init(
-        realms: Set<String>? = nil, hasStrictURIs: Bool = false, hasMetaAPI: Bool = true, discloses: Bool? = nil,
+        realms: Set<String>? = nil, hasStrictURIs: Bool = false, hasMetaAPI: Bool = true, allowsKilling: Bool = false,
+        discloses: Bool? = nil,
         joinPatience: Duration = .seconds(10), goodbyePatience: Duration = .seconds(2), interruptPatience: Duration = .seconds(5),
-        maximumRealms: Int = 1024, maximumURI: Int = 1024, maximumSubscriptions: Int = 4096, maximumRegistrations: Int = 4096,
+        maximumRealms: Int = 1024, maximumRealmsByAddress: Int = 64, maximumURI: Int = 1024, maximumSubscriptions: Int = 4096,
+        maximumRegistrations: Int = 4096,
         maximumCalls: Int = 4096, maximumTestaments: Int = 64, maximumRetained: Int = 65536, historyLength: Int = 0,
         maximumHistories: Int = 1024, maximumKeptBySession: Int = 4 << 20, maximumKeptByUser: Int = 16 << 20,
         maximumKeptByAddress: Int = 32 << 20, maximumKeptInRealm: Int = 64 << 20, maximumKept: Int = 256 << 20,
         epoch: Timestamp = Timestamp(seconds: 0), quirks: Quirks = Quirks(), agent: String = "holdfast"
     ) {
         (self.realms, self.hasStrictURIs, self.hasMetaAPI, self.discloses) = (realms, hasStrictURIs, hasMetaAPI, discloses)
+        (self.allowsKilling, self.maximumRealmsByAddress) = (allowsKilling, maximumRealmsByAddress)
         (self.joinPatience, self.goodbyePatience, self.interruptPatience) = (joinPatience, goodbyePatience, interruptPatience)
         (self.maximumRealms, self.maximumURI, self.maximumSubscriptions) = (maximumRealms, maximumURI, maximumSubscriptions)
         (self.maximumRegistrations, self.maximumCalls, self.maximumTestaments) = (maximumRegistrations, maximumCalls, maximumTestaments)

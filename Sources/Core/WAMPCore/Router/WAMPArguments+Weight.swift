@@ -2,7 +2,7 @@ import CodecCore
 
 extension WAMPArguments {
     /// How many bytes they take in a message, about.
-    var weight: Int {
+    package var weight: Int {
         switch storage {
         case .raw(let raw): raw.bytes.count
         case .values(let list, let keywords): Value.array(list).weight() + Value.map(keywords).weight()

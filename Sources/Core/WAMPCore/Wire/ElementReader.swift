@@ -106,7 +106,7 @@ extension ElementReader {
             default: return nil
             }
         }
-        guard let text else { throw failure(.field(field)) }
+        guard let text, Value.isQuickToCompare(text) else { throw failure(.field(field)) }
         return text
     }
 
@@ -117,7 +117,7 @@ extension ElementReader {
             try reader.wampValue(serialization, levels: levels)
         }
         switch value {
-        case .map(let map): return map
+        case .map(let map) where map.isQuickToCompare: return map
         case .null, .array([]): return ValueMap()
         default: throw failure(.field(field))
         }

@@ -1,5 +1,5 @@
 /// What a close frame says: a code and a reason, or nothing (RFC 6455 §5.5.1).
-public struct CloseFrame: Hashable, Sendable {
+public struct CloseFrame: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The most UTF-8 bytes a reason can have: 125 less the two of the code.
     public static let maximumReasonLength = 123
 
@@ -15,6 +15,15 @@ public struct CloseFrame: Hashable, Sendable {
         self.code = code
         self.reason = code == nil ? "" : reason.prefix(utf8Count: Self.maximumReasonLength)
     }
+
+    /// The code, and whether there is a reason: its words may repeat a secret.
+    public var description: String {
+        guard let code else { return "no code" }
+        return reason.isEmpty ? "\(code)" : "\(code), with a reason"
+    }
+
+    /// The description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["close": description]) }
 
     /// Reads the unmasked payload of a close frame.
     ///

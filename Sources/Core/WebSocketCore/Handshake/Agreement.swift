@@ -1,5 +1,7 @@
+import MachineCore
+
 /// What client and server agreed on in the opening handshake.
-public struct Agreement: Hashable, Sendable {
+public struct Agreement: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The subprotocol that the server chose among those offered.
     public var subprotocol: String?
     /// How messages are compressed; `nil` if they are not.
@@ -13,4 +15,12 @@ public struct Agreement: Hashable, Sendable {
     public init(subprotocol: String? = nil, deflate: DeflateParameters? = nil, extensions: [String] = [], response: ResponseHead) {
         (self.subprotocol, self.deflate, self.extensions, self.response) = (subprotocol, deflate, extensions, response)
     }
+
+    /// The response's status, the subprotocol and the extensions, for logs; a subprotocol that is not well known is hidden.
+    public var description: String {
+        (["\(response)"] + (subprotocol.map { ["subprotocol \(Secrecy.subprotocol($0))"] } ?? []) + extensions).joined(separator: ", ")
+    }
+
+    /// The description, and the response as it describes itself.
+    public var customMirror: Mirror { Mirror(self, children: ["agreement": description, "response": response]) }
 }

@@ -1,5 +1,5 @@
 /// What a server wants to be shown, from a `WWW-Authenticate` field (RFC 9110 §11.6.1).
-public struct AuthenticationChallenge: Hashable, Sendable {
+public struct AuthenticationChallenge: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The scheme in lower case, such as `basic` or `bearer`.
     public let scheme: String
     /// The parameters by their names in lower case, such as `realm`, `scope` and `error`; the first counts of those that repeat.
@@ -10,6 +10,12 @@ public struct AuthenticationChallenge: Hashable, Sendable {
 
     /// What was wrong with what it was shown, in a word such as `invalid_token` (RFC 6750 §3.1).
     public var error: String? { parameters["error"] }
+
+    /// The scheme and the names of the parameters: what they say may repeat a credential.
+    public var description: String { parameters.isEmpty ? scheme : "\(scheme) (\(parameters.keys.sorted().joined(separator: ", ")))" }
+
+    /// The description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["challenge": description]) }
 
     /// The challenges of an answer, in order; a field that cannot be read ends where that begins.
     public static func all(in headers: HeaderFields) -> [AuthenticationChallenge] {

@@ -1,5 +1,5 @@
 /// The client's side of the opening handshake (RFC 6455 §4.1).
-public struct ClientHandshake: Hashable, Sendable {
+public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// What to send; its fields are all set and known to be fit to send.
     public let request: RequestHead
 
@@ -42,6 +42,12 @@ public struct ClientHandshake: Hashable, Sendable {
         request = RequestHead(target: url.target, headers: fields)
     }
 
+    /// The request's first line, for logs; no subprotocol, for one may carry a token.
+    public var description: String { request.description }
+
+    /// The request as it describes itself.
+    public var customMirror: Mirror { Mirror(self, children: ["request": request]) }
+
     /// Checks the server's answer; anything not proven to be right fails.
     ///
     /// Give it final responses only, see ``ResponseHead/isInterim``. Throws ``HandshakeFailure/Kind/refused`` for a
@@ -79,8 +85,7 @@ public struct ClientHandshake: Hashable, Sendable {
         let answers = headers.values("Sec-WebSocket-Protocol")
         guard let answer = answers.first else { return nil }
         guard answers.count == 1, HeaderSyntax.isToken(answer), subprotocols.contains(answer) else {
-            let answer = answers.joined(separator: ", ")
-            throw HandshakeFailure(.invalidSubprotocol, "the server chose \(quoted(answer)), which was not offered")
+            throw .subprotocolNotOffered
         }
         return answer
     }

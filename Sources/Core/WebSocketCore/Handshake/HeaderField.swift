@@ -1,7 +1,9 @@
+import MachineCore
+
 /// One line of a message head: `name: value` (RFC 9110 §5).
 ///
 /// Names are compared without regard to ASCII case, values exactly.
-public struct HeaderField: Hashable, Sendable, CustomStringConvertible {
+public struct HeaderField: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// As written, such as `Sec-WebSocket-Key`.
     public var name: String
     /// Without the white space around it.
@@ -21,8 +23,18 @@ public struct HeaderField: Hashable, Sendable, CustomStringConvertible {
         hasher.combine(value)
     }
 
-    /// The line, for logs: values of fields that hold credentials are left out.
-    public var description: String { "\(name): \(Self.secrets.contains(HeaderSyntax.lowercased(name)) ? "<hidden>" : value)" }
+    /// The line, for logs: the value is `<hidden>` unless the field is known to tell no secret, such as `Server`.
+    ///
+    /// Of subprotocols those are shown that are well known, of a `Location` all but the query, of a challenge its scheme.
+    public var description: String { "\(name): \(shownValue)" }
 
-    private static let secrets: Set = ["authorization", "cookie", "proxy-authorization", "set-cookie"]
+    /// The description alone: a dump tells no secret either.
+    public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
+
+    /// The value, as ``description`` has it.
+    package var shownValue: String {
+        let name = HeaderSyntax.lowercased(name)
+        guard name == "sec-websocket-protocol" else { return Secrecy.value(value, of: name) }
+        return HeaderSyntax.list(value).map(Secrecy.subprotocol).joined(separator: ", ")
+    }
 }

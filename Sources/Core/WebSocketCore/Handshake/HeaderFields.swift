@@ -3,7 +3,9 @@
 /// Names are compared without regard to ASCII case. Nothing is refused when a field
 /// is added; `encoded()` of a head throws ``HandshakeFailure/Kind/invalidHeader`` for
 /// names and values that would break out of their line.
-public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection, CustomStringConvertible {
+public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection, CustomStringConvertible,
+    CustomReflectable
+{
     private var fields: [HeaderField] = []
 
     /// Makes an empty list.
@@ -42,8 +44,7 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
     ///
     /// Elements are trimmed and empty ones left out. Quoted strings are not understood.
     public func tokens(_ name: String) -> [String] {
-        values(name).flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }
-            .map { String(HeaderSyntax.trimmed(Substring($0))) }.filter { !$0.isEmpty }
+        values(name).flatMap(HeaderSyntax.list)
     }
 
     /// Whether the list under this name has the element, without regard to ASCII case.
@@ -59,8 +60,11 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
     /// Appends a field, whether or not the name is there already.
     public mutating func add(_ field: HeaderField) { fields.append(field) }
 
-    /// One field per line, for logs: values that are credentials are left out.
+    /// One field per line, for logs; see ``HeaderField/description`` for what is left out.
     public var description: String { fields.map(\.description).joined(separator: "\n") }
+
+    /// The fields as they describe themselves.
+    public var customMirror: Mirror { Mirror(self, unlabeledChildren: fields.map(\.description), displayStyle: .collection) }
 
     /// Throws if a field, once written, could be read as something else (header injection).
     func check() throws(HandshakeFailure) {

@@ -63,6 +63,11 @@ enum HeaderSyntax {
         return text[first..<scalars.index(after: last)]
     }
 
+    /// The elements of a list with commas between them (RFC 9110 §5.6.1), trimmed; empty ones are left out.
+    static func list(_ value: String) -> [String] {
+        value.utf8.split(separator: UInt8(ascii: ",")).map { String(trimmed(Substring($0))) }.filter { !$0.isEmpty }
+    }
+
     static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
 
     /// A field's name; one that is in every handshake, and too long to be kept within a `String`, takes no memory of its own.

@@ -14,6 +14,8 @@ public struct RedirectPolicy: Hashable, Sendable {
     public var limit: Int
     /// How far away they may lead.
     public var reach: Reach
+    /// Whether those that leave the origin are an error: what is said over the connection is a secret of that origin.
+    package var staysInOrigin = false
 
     /// A policy; by default up to five in a row, on the same host.
     public init(limit: Int = 5, reach: Reach = .sameHost) { (self.limit, self.reach) = (limit, reach) }
@@ -45,7 +47,11 @@ public struct RedirectPolicy: Hashable, Sendable {
         guard target.isSecure || !url.isSecure else { throw RedirectProblem(.downgrade, "\(target) is not encrypted, and \(url) is") }
         let isSameHost = target.host == url.host && target.socketPath == url.socketPath
         guard reach == .anyHost || isSameHost else { throw RedirectProblem(.elsewhere, "\(target) is on another host") }
-        return Redirect(url: target, leavesOrigin: !isSameHost || target.port != url.port || target.isSecure != url.isSecure)
+        let leavesOrigin = !isSameHost || target.port != url.port || target.isSecure != url.isSecure
+        guard !leavesOrigin || !staysInOrigin else {
+            throw RedirectProblem(.elsewhere, "\(target) is another origin, and what is sent here is for this one alone")
+        }
+        return Redirect(url: target, leavesOrigin: leavesOrigin)
     }
 }
 

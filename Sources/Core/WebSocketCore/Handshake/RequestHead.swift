@@ -1,5 +1,5 @@
 /// The request line and the header fields of an HTTP/1 request (RFC 9112 §3), or what HTTP/2 has in their place.
-public struct RequestHead: Hashable, MessageHead, CustomStringConvertible {
+public struct RequestHead: Hashable, MessageHead, CustomStringConvertible, CustomReflectable {
     /// Such as `GET`; case counts.
     public var method: String
     /// As on the wire: `/path?query`, `http://host/path`, or `*`.
@@ -46,9 +46,22 @@ public struct RequestHead: Hashable, MessageHead, CustomStringConvertible {
 
     /// The target from its path on; servers must take the absolute form too (RFC 9112 §3.2.2).
     private var origin: Substring {
-        guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return target[...] }
-        let rest = target[scheme.upperBound...]
-        return rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
+        guard let authority else { return target[...] }
+        return target[authority.endIndex...]
+    }
+
+    /// Host and perhaps port of a target in the absolute form; nil: it has another form.
+    private var authority: Substring? {
+        guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return nil }
+        return target[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" }
+    }
+
+    /// Refuses a target that names another server than `Host` does.
+    ///
+    /// The target would hold (RFC 9112 §3.2.2), but what protects servers from pages of others looks at `Host`.
+    package func checkTarget() throws(HandshakeFailure) {
+        guard let authority, !HeaderSyntax.isEqual(authority, headers["Host"] ?? "") else { return }
+        throw HandshakeFailure(.malformedHead, "the target names \(quoted(String(authority))), which is not the Host")
     }
 
     /// The bytes to send, the blank line included.
@@ -66,4 +79,7 @@ public struct RequestHead: Hashable, MessageHead, CustomStringConvertible {
 
     /// The method and the path, for logs: the query and the fields may hold credentials.
     public var description: String { "\(method) \(path)\(query == nil ? "" : "?…")" }
+
+    /// The first line and the fields, as they describe themselves.
+    public var customMirror: Mirror { Mirror(self, children: ["line": description, "headers": headers]) }
 }

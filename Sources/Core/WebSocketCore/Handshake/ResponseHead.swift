@@ -1,5 +1,5 @@
 /// The status line and the header fields of an HTTP/1 response (RFC 9112 §4), or what HTTP/2 has in their place.
-public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible {
+public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible, CustomReflectable {
     /// The status code, `100...999`.
     public var status: Int
     /// The phrase after the status; may be empty.
@@ -51,8 +51,11 @@ public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible {
         return bytes
     }
 
-    /// The status and the reason, for logs.
-    public var description: String { reason.isEmpty ? "\(status)" : "\(status) \(printable(reason))" }
+    /// The status, for logs, and the reason if it is the usual one: another is the server's own words, and may repeat a secret.
+    public var description: String { reason.isEmpty || reason != Self.reasons[status] ? "\(status)" : "\(status) \(reason)" }
+
+    /// The status and the fields, as they describe themselves.
+    public var customMirror: Mirror { Mirror(self, children: ["line": description, "headers": headers]) }
 
     private static let reasons = [
         101: "Switching Protocols", 200: "OK", 204: "No Content", 301: "Moved Permanently", 302: "Found", 307: "Temporary Redirect",

@@ -1,5 +1,5 @@
 /// The server's side of the opening handshake (RFC 6455 §4.2), also over HTTP/2 (RFC 8441).
-public struct ServerHandshake: Hashable, Sendable {
+public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The request as it came.
     public let request: RequestHead
     /// In the client's order of preference.
@@ -76,6 +76,12 @@ public struct ServerHandshake: Hashable, Sendable {
         return key
     }
 
+    /// The request's first line, for logs; no subprotocol, for one may carry a token.
+    public var description: String { request.description }
+
+    /// The request as it describes itself.
+    public var customMirror: Mirror { Mirror(self, children: ["request": request]) }
+
     /// Accepts the request; send the agreement's response.
     ///
     /// - Parameters:
@@ -97,9 +103,7 @@ public struct ServerHandshake: Hashable, Sendable {
             fields.add("Sec-WebSocket-Accept", key.accept)
         }
         if let subprotocol {
-            guard offeredSubprotocols.contains(subprotocol) else {
-                throw HandshakeFailure(.invalidSubprotocol, "\(quoted(subprotocol)) was not offered")
-            }
+            guard offeredSubprotocols.contains(subprotocol) else { throw .subprotocolNotOffered }
             fields.add("Sec-WebSocket-Protocol", subprotocol)
         }
         let agreed = deflate?.answer(to: offeredExtensions)

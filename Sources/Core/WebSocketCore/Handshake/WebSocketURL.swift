@@ -4,7 +4,7 @@
 ///
 /// `ws+unix:/run/app.sock:/path?query` is a Unix domain socket, as in Node's `ws`: after the colon comes what would follow the host;
 /// without it, the target is `/`. In the socket's path alone `%XX` is decoded, so that it may have colons and spaces.
-public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible {
+public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Whether the scheme is `wss`.
     public let isSecure: Bool
     /// A name or an address in lower case; IPv6 without brackets.
@@ -60,6 +60,9 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible {
         return origin + path + (path.endIndex == target.endIndex ? "" : "?…")
     }
 
+    /// The description alone: a dump shows no query either.
+    public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
+
     var origin: String {
         let scheme = isSecure ? "wss" : "ws"
         return socketPath.map { "\(scheme)+unix:\(PercentEncoding.encode(path: $0)):" } ?? "\(scheme)://\(hostHeader)"
@@ -92,7 +95,9 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible {
         let digits = text.dropFirst()
         if digits.isEmpty, text.isEmpty || text == ":" { return defaultPort }
         guard text.hasPrefix(":"), HeaderSyntax.isDecimal(digits), let port = Int(digits), 1...65535 ~= port else {
-            throw URLProblem(.invalidPort, "\(quoted(digits)) is not a port; use a number in 1...65535")
+            // What is no number may be a password whose @ is missing.
+            let what = HeaderSyntax.isDecimal(digits) ? quoted(digits) : "what follows the host"
+            throw URLProblem(.invalidPort, "\(what) is not a port; use a number in 1...65535")
         }
         return port
     }

@@ -1,32 +1,17 @@
-extension Message: CustomStringConvertible {
+extension Message: CustomStringConvertible, CustomReflectable {
     /// Its kind, its length and how it begins: `text, 5 bytes: "hello"`, `binary, 100 bytes: 00 ff 1b …`.
     ///
-    /// At most the first 64 bytes of text, with control characters and quotes escaped, or the first 16 bytes.
+    /// At most the first 64 bytes of text, with control characters and quotes escaped, or the first 16 bytes. What a name announces that
+    /// is like `password` is `<hidden>`.
     public var description: String {
+        let excerpt = MessageExcerpt(of: self, limit: kind == .text ? 64 : 16)
         let count = byteCount == 1 ? "1 byte" : "\(byteCount) bytes"
         switch self {
-        case .text(let text):
-            let start = text.utf8.prefix(64)
-            var words = ""
-            for scalar in String(Substring(start)).unicodeScalars { words += scalar.escaped }
-            return "text, \(count): \"\(words)\"" + (text.utf8.count > start.count ? " …" : "")
-        case .binary(let bytes):
-            let start = bytes.prefix(16).map { byte in
-                let digits = String(byte, radix: 16)
-                return digits.count < 2 ? "0" + digits : digits
-            }
-            return "binary, \(count)" + (bytes.isEmpty ? "" : ": " + start.joined(separator: " ")) + (bytes.count > 16 ? " …" : "")
+        case .text: return "text, \(count): \(excerpt.start)"
+        case .binary(let bytes): return "binary, \(count)" + (bytes.isEmpty ? "" : ": \(excerpt.start)")
         }
     }
-}
 
-extension Unicode.Scalar {
-    /// Not to be taken for the end of a text or a line, nor to steer a terminal.
-    fileprivate var escaped: String {
-        switch self {
-        case "\"", "\\": "\\\(self)"
-        default:
-            properties.generalCategory == .control || properties.generalCategory == .format ? "\\u{\(String(value, radix: 16))}" : "\(self)"
-        }
-    }
+    /// The description alone: a dump shows no more of a message than a log does.
+    public var customMirror: Mirror { Mirror(self, children: ["message": description]) }
 }

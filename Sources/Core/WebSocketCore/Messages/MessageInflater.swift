@@ -64,7 +64,9 @@ enum DeflateTail {
 }
 
 extension ProtocolViolation {
-    static var inflatedTooBig: ProtocolViolation { ProtocolViolation(.messageTooBig, "a compressed message grows beyond its limit") }
+    static var inflatedTooBig: ProtocolViolation {
+        ProtocolViolation(.messageTooBig, "a compressed message grows beyond what is allowed (limits.message)")
+    }
 }
 
 extension [UInt8] {

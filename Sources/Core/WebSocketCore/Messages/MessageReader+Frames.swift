@@ -13,13 +13,15 @@ extension MessageReader {
         } else {
             guard !message.isOpen else { throw ProtocolViolation(.expectedContinuation, "the last message has not ended") }
         }
-        guard frame.payloadLength <= limits.frame else {
-            throw ProtocolViolation(.messageTooBig, "a frame of \(frame.payloadLength) bytes, at most \(limits.frame) are allowed")
-        }
-        // A compressed payload says nothing of the message's length; inflating counts it.
+        // First, for it is the limit that apps know; that of a frame follows it. A compressed payload says nothing of the message's length; inflating counts it.
         guard frame.isCompressed || message.isCompressed || frame.payloadLength <= limits.message - message.byteCount else {
             let earlier = message.byteCount == 0 ? "" : " after \(message.byteCount)"
-            throw ProtocolViolation(.messageTooBig, "\(frame.payloadLength) bytes\(earlier), at most \(limits.message) are allowed")
+            throw ProtocolViolation(
+                .messageTooBig, "\(frame.payloadLength) bytes\(earlier), at most \(limits.message) are allowed (limits.message)")
+        }
+        guard frame.payloadLength <= limits.frame else {
+            throw ProtocolViolation(
+                .messageTooBig, "a frame of \(frame.payloadLength) bytes, at most \(limits.frame) are allowed (limits.frame)")
         }
         guard message.frames < limits.fragments else {
             throw ProtocolViolation(.tooManyFragments, "more than \(limits.fragments) frames in one message")

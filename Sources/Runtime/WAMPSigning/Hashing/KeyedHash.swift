@@ -1,5 +1,9 @@
 import Crypto
 
+#if !(WAMP || Router)
+    #error("WAMP needs a trait of the package: .package(url: \"…\", traits: [.defaults, \"WAMP\"]), or \"Router\" for a router")
+#endif
+
 /// SHA-256, and what is built on it.
 enum KeyedHash {
     static func sha256(_ message: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: message)) }

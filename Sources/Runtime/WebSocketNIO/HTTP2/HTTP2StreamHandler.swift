@@ -1,161 +1,169 @@
-import NIOCore
-import NIOHPACK
-import NIOHTTP2
-import WebSocketCore
+#if HTTP2
+    import NIOCore
+    import NIOHPACK
+    import NIOHTTP2
+    import WebSocketCore
 
-/// Makes of one HTTP/2 stream what the handlers behind it know: bytes that are read and written, and an end of each direction.
-///
-/// A stream that nobody reads gives the peer no more room, and so stops it alone. The ends are those of RFC 8441 §5: the end of a
-/// direction is END_STREAM, and what breaks off resets the stream.
-final class HTTP2StreamHandler: ChannelDuplexHandler {
-    typealias InboundIn = HTTP2Frame.FramePayload
-    typealias InboundOut = ByteBuffer
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = HTTP2Frame.FramePayload
-
-    /// The fields of a HEADERS frame that came, or of one that is to be sent.
-    struct Head {
-        let fields: HeaderFields
-        /// There is nothing behind it.
-        var isEnd = false
-    }
-
-    /// Whether it is a tunnel: then the end of what comes is the end of all, as with a socket.
-    private(set) var isTunnel: Bool
-    /// When all that was written before has left.
-    private var written: EventLoopFuture<Void>?
-    private var isOutputOver = false
-    private var isInputOver = false
-    private var context: ChannelHandlerContext?
-
-    init(isTunnel: Bool) { self.isTunnel = isTunnel }
-
-    /// The request was taken: from here on it is a tunnel.
-    func openTunnel() {
-        isTunnel = true
-        if isInputOver, let context { end(context) }
-    }
-
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
-
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
-        case .headers(let head):
-            context.fireUserInboundEventTriggered(Head(fields: HeaderFields(head.headers), isEnd: head.endStream))
-            if head.endStream { endInput(context) }
-        case .data(let data):
-            // The stream's channel knows of no files.
-            if case .byteBuffer(let bytes) = data.data, bytes.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(bytes)) }
-            if data.endStream { endInput(context) }
-        default: break
-        }
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.fireErrorCaught(HTTP2StreamEnd(error) ?? error)
-    }
-
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        let bytes = unwrapOutboundIn(data)
-        // An empty frame would say nothing, and too many are taken for an attack.
-        guard bytes.readableBytes > 0 else {
-            (written ?? context.eventLoop.makeSucceededVoidFuture()).cascade(to: promise)
-            return
-        }
-        let promise = promise ?? context.eventLoop.makePromise()
-        written = promise.futureResult
-        context.write(wrapOutboundOut(.data(.init(data: .byteBuffer(bytes)))), promise: promise)
-    }
-
-    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
-        guard let head = event as? Head else { return context.triggerUserOutboundEvent(event, promise: promise) }
-        let payload = HTTP2Frame.FramePayload.headers(.init(headers: HPACKHeaders(head.fields), endStream: head.isEnd))
-        if head.isEnd { writeLast(payload, context, promise) } else { context.writeAndFlush(wrapOutboundOut(payload), promise: promise) }
-    }
-
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode == .output else { return context.close(mode: mode, promise: promise) }
-        guard !isOutputOver else { return promise?.succeed() ?? () }
-        writeLast(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)), context, promise)
-    }
-
-    private func writeLast(_ payload: HTTP2Frame.FramePayload, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        isOutputOver = true
-        let promise = promise ?? context.eventLoop.makePromise()
-        context.writeAndFlush(wrapOutboundOut(payload), promise: promise)
-        guard !isTunnel else { return }
-        // Whoever still sends a body hears that nobody wants it (RFC 9113 §8.1).
-        promise.futureResult.assumeIsolated().whenSuccess { [self] in
-            guard !isInputOver, context.channel.isActive else { return }
-            context.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
-        }
-    }
-
-    private func endInput(_ context: ChannelHandlerContext) {
-        guard !isInputOver else { return }
-        isInputOver = true
-        if isTunnel { end(context) }
-    }
-
-    /// Says that our side is over too; what has not left by the end of this turn does not leave.
-    private func end(_ context: ChannelHandlerContext) {
-        close(context: context, mode: .output, promise: nil)
-        let channel = context.channel
-        context.eventLoop.execute { if channel.isActive { channel.close(promise: nil) } }
-    }
-}
-
-/// Why the peer, or the connection, ended a stream.
-struct HTTP2StreamEnd: Error, CustomStringConvertible {
-    let code: HTTP2ErrorCode
-
-    /// Nil if it is another error.
-    init?(_ error: any Error) {
-        guard let closed = error as? NIOHTTP2Errors.StreamClosed else { return nil }
-        code = closed.errorCode
-    }
-
-    /// The peer has done nothing with the request, so that it may be sent anew (RFC 9113 §8.7).
+    /// Makes of one HTTP/2 stream what the handlers behind it know: bytes that are read and written, and an end of each direction.
     ///
-    /// A stream that a GOAWAY does not name ends as cancelled, which opens no WebSocket either.
-    var isUnprocessed: Bool { code == .refusedStream || code == .cancel }
+    /// A stream that nobody reads gives the peer no more room, and so stops it alone. The ends are those of RFC 8441 §5: the end of a
+    /// direction is END_STREAM, and what breaks off resets the stream.
+    final class HTTP2StreamHandler: ChannelDuplexHandler {
+        typealias InboundIn = HTTP2Frame.FramePayload
+        typealias InboundOut = ByteBuffer
+        typealias OutboundIn = ByteBuffer
+        typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// The server wants to be asked by HTTP/1.1.
-    var wantsHTTP1: Bool { code == .http11Required }
+        /// The fields of a HEADERS frame that came, or of one that is to be sent.
+        struct Head {
+            let fields: HeaderFields
+            /// There is nothing behind it.
+            var isEnd = false
+        }
 
-    var description: String {
-        let number = Int(code.networkCode)
-        return "its HTTP/2 stream was reset (\(Self.names.indices.contains(number) ? Self.names[number] : "\(number)"))"
+        /// Whether it is a tunnel: then the end of what comes is the end of all, as with a socket.
+        private(set) var isTunnel: Bool
+        /// When all that was written before has left.
+        private var written: EventLoopFuture<Void>?
+        private var isOutputOver = false
+        private var isInputOver = false
+        private var context: ChannelHandlerContext?
+
+        init(isTunnel: Bool) { self.isTunnel = isTunnel }
+
+        /// The request was taken: from here on it is a tunnel.
+        func openTunnel() {
+            isTunnel = true
+            if isInputOver, let context { end(context) }
+        }
+
+        func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+        func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch unwrapInboundIn(data) {
+            case .headers(let head):
+                context.fireUserInboundEventTriggered(Head(fields: HeaderFields(head.headers), isEnd: head.endStream))
+                if head.endStream { endInput(context) }
+            case .data(let data):
+                // The stream's channel knows of no files.
+                if case .byteBuffer(let bytes) = data.data, bytes.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(bytes)) }
+                if data.endStream { endInput(context) }
+            default: break
+            }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            context.fireErrorCaught(HTTP2StreamEnd(error) ?? error)
+        }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            let bytes = unwrapOutboundIn(data)
+            // An empty frame would say nothing, and too many are taken for an attack.
+            guard bytes.readableBytes > 0 else {
+                (written ?? context.eventLoop.makeSucceededVoidFuture()).cascade(to: promise)
+                return
+            }
+            let promise = promise ?? context.eventLoop.makePromise()
+            written = promise.futureResult
+            context.write(wrapOutboundOut(.data(.init(data: .byteBuffer(bytes)))), promise: promise)
+        }
+
+        func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+            guard let head = event as? Head else { return context.triggerUserOutboundEvent(event, promise: promise) }
+            let payload = HTTP2Frame.FramePayload.headers(.init(headers: HPACKHeaders(head.fields), endStream: head.isEnd))
+            if head.isEnd {
+                writeLast(payload, context, promise)
+            } else {
+                context.writeAndFlush(wrapOutboundOut(payload), promise: promise)
+            }
+        }
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            guard mode == .output else { return context.close(mode: mode, promise: promise) }
+            guard !isOutputOver else { return promise?.succeed() ?? () }
+            writeLast(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)), context, promise)
+        }
+
+        private func writeLast(_ payload: HTTP2Frame.FramePayload, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
+            isOutputOver = true
+            // What waits for the write would keep the stream alive, long after its end if the peer does not read.
+            guard !isTunnel, !isInputOver else { return context.writeAndFlush(wrapOutboundOut(payload), promise: promise) }
+            let promise = promise ?? context.eventLoop.makePromise()
+            context.writeAndFlush(wrapOutboundOut(payload), promise: promise)
+            // Whoever still sends a body hears that nobody wants it (RFC 9113 §8.1).
+            promise.futureResult.assumeIsolated().whenSuccess { [self] in
+                guard !isInputOver, context.channel.isActive else { return }
+                context.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
+            }
+        }
+
+        private func endInput(_ context: ChannelHandlerContext) {
+            guard !isInputOver else { return }
+            isInputOver = true
+            if isTunnel { end(context) }
+        }
+
+        /// Says that our side is over too; what has not left by the end of this turn does not leave.
+        private func end(_ context: ChannelHandlerContext) {
+            close(context: context, mode: .output, promise: nil)
+            let channel = context.channel
+            context.eventLoop.execute { if channel.isActive { channel.close(promise: nil) } }
+        }
     }
 
-    /// RFC 9113 §7.
-    private static let names = [
-        "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED", "FRAME_SIZE_ERROR",
-        "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
-    ]
-}
+    /// Why the peer, or the connection, ended a stream.
+    struct HTTP2StreamEnd: Error, CustomStringConvertible {
+        let code: HTTP2ErrorCode
 
-extension HeaderFields {
-    init(_ headers: HPACKHeaders) {
-        self.init()
-        for (name, value, _) in headers { add(name, value) }
-    }
-}
+        /// Nil if it is another error.
+        init?(_ error: any Error) {
+            guard let closed = error as? NIOHTTP2Errors.StreamClosed else { return nil }
+            code = closed.errorCode
+        }
 
-extension HPACKHeaders {
-    init(_ fields: HeaderFields) {
-        self.init()
-        reserveCapacity(fields.count)
-        // What is a credential is the app's secret: only the fields that never are one may stay in the table of a connection.
-        for field in fields { add(name: field.name, value: field.value, indexing: field.isPublic ? .indexable : .neverIndexed) }
-    }
-}
+        /// The peer has done nothing with the request, so that it may be sent anew (RFC 9113 §8.7).
+        ///
+        /// A stream that a GOAWAY does not name ends as cancelled, which opens no WebSocket either.
+        var isUnprocessed: Bool { code == .refusedStream || code == .cancel }
 
-extension HeaderField {
-    fileprivate var isPublic: Bool {
-        let known = ["sec-websocket-version", "sec-websocket-extensions", "user-agent", "origin"]
-        return name.hasPrefix(":") ? name != ":path" : known.contains(name)
+        /// The server wants to be asked by HTTP/1.1.
+        var wantsHTTP1: Bool { code == .http11Required }
+
+        var description: String {
+            let number = Int(code.networkCode)
+            return "its HTTP/2 stream was reset (\(Self.names.indices.contains(number) ? Self.names[number] : "\(number)"))"
+        }
+
+        /// RFC 9113 §7.
+        private static let names = [
+            "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED", "FRAME_SIZE_ERROR",
+            "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY",
+            "HTTP_1_1_REQUIRED",
+        ]
     }
-}
+
+    extension HeaderFields {
+        init(_ headers: HPACKHeaders) {
+            self.init()
+            for (name, value, _) in headers { add(name, value) }
+        }
+    }
+
+    extension HPACKHeaders {
+        init(_ fields: HeaderFields) {
+            self.init()
+            reserveCapacity(fields.count)
+            // What is a credential is the app's secret: only the fields that never are one may stay in the table of a connection.
+            for field in fields { add(name: field.name, value: field.value, indexing: field.isPublic ? .indexable : .neverIndexed) }
+        }
+    }
+
+    extension HeaderField {
+        fileprivate var isPublic: Bool {
+            let known = ["sec-websocket-version", "sec-websocket-extensions", "user-agent", "origin"]
+            return name.hasPrefix(":") ? name != ":path" : known.contains(name)
+        }
+    }
+#endif

@@ -1,124 +1,127 @@
-package import NIOCore
-import NIOHTTP2
-import NIOTLS
-package import WebSocketCore
-import WebSocketRuntime
+#if HTTP2
+    package import NIOCore
+    import NIOHTTP2
+    import NIOTLS
+    package import WebSocketCore
+    import WebSocketRuntime
 
-/// Finds out which HTTP a client speaks, and makes way for the handlers of that.
-///
-/// Over TLS the client says so by ALPN, otherwise by its first bytes (RFC 9113 §3.3).
-package final class HTTPVersionHandler: ChannelInboundHandler, RemovableChannelHandler, Alarmed {
-    package typealias InboundIn = ByteBuffer
-    package typealias OnOpen = @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
+    /// Finds out which HTTP a client speaks, and makes way for the handlers of that.
+    ///
+    /// Over TLS the client says so by ALPN, otherwise by its first bytes (RFC 9113 §3.3).
+    package final class HTTPVersionHandler: ChannelInboundHandler, RemovableChannelHandler, Alarmed {
+        package typealias InboundIn = ByteBuffer
+        package typealias OnOpen = @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
 
-    private let options: ServerOptions
-    private let http2: HTTP2ServerOptions
-    private let arrivals: Arrivals
-    private let onOpen: OnOpen
-    private var began = NIODeadline.now()
-    private var bytes = ByteBuffer()
-    private var isDone = false
-    private var context: ChannelHandlerContext?
-    var alarmIndex: Int?
+        private let options: ServerOptions
+        private let http2: HTTP2ServerOptions
+        private let arrivals: Arrivals
+        private let onOpen: OnOpen
+        private var began = NIODeadline.now()
+        private var bytes = ByteBuffer()
+        private var isDone = false
+        private var context: ChannelHandlerContext?
+        var alarmIndex: Int?
 
-    /// - Parameter arrivals: Those of the channel's event loop.
-    package init(_ options: ServerOptions, _ http2: HTTP2ServerOptions, at arrivals: Arrivals, onOpen: @escaping OnOpen) {
-        (self.options, self.http2, self.arrivals, self.onOpen) = (options, http2, arrivals, onOpen)
-    }
-
-    package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
-
-    package func handlerRemoved(context: ChannelHandlerContext) {
-        arrivals.local.removeAlarm(self)
-        self.context = nil
-    }
-
-    package func channelActive(context: ChannelHandlerContext) {
-        began = .now()
-        arrivals.local.setAlarm(self, at: began + TimeAmount(options.handshakeTimeout))
-        context.read()
-    }
-
-    func alarmRang() {
-        options.onOutcome?(.timedOut)
-        context?.close(promise: nil)
-    }
-
-    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if options.isSecure, case TLSUserEvent.handshakeCompleted(let agreed)? = event as? TLSUserEvent {
-            goOn(context, isHTTP2: agreed == "h2")
+        /// - Parameter arrivals: Those of the channel's event loop.
+        package init(_ options: ServerOptions, _ http2: HTTP2ServerOptions, at arrivals: Arrivals, onOpen: @escaping OnOpen) {
+            (self.options, self.http2, self.arrivals, self.onOpen) = (options, http2, arrivals, onOpen)
         }
-        context.fireUserInboundEventTriggered(event)
-    }
 
-    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isDone else { return context.fireChannelRead(data) }
-        var buffer = unwrapInboundIn(data)
-        bytes.writeBuffer(&buffer)
-        let known = bytes.readableBytesView.prefix(Self.preface.count)
-        guard Self.preface.starts(with: known) else { return goOn(context, isHTTP2: false) }
-        if known.count == Self.preface.count { goOn(context, isHTTP2: true) }
-    }
+        package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    package func channelReadComplete(context: ChannelHandlerContext) {
-        if isDone { context.fireChannelReadComplete() } else { context.read() }
-    }
-
-    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if isDone { context.fireErrorCaught(error) } else { context.close(promise: nil) }
-    }
-
-    private func goOn(_ context: ChannelHandlerContext, isHTTP2: Bool) {
-        guard !isDone else { return }
-        isDone = true
-        arrivals.local.removeAlarm(self)
-        do {
-            if isHTTP2 {
-                try speakHTTP2(context)
-            } else if http2.version == .automatic {
-                let handler = ServerHandshakeHandler(options, at: arrivals, began: began, onOpen: onOpen)
-                try context.pipeline.syncOperations.addHandler(handler, position: .after(self))
-                context.fireChannelActive()
-            } else {
-                options.onOutcome?(.invalid)
-                throw ChannelError.operationUnsupported
-            }
-            if bytes.readableBytes > 0 {
-                context.fireChannelRead(NIOAny(bytes))
-                context.fireChannelReadComplete()
-            }
-            context.pipeline.syncOperations.removeHandler(self, promise: nil)
-        } catch {
-            context.close(promise: nil)
+        package func handlerRemoved(context: ChannelHandlerContext) {
+            arrivals.local.removeAlarm(self)
+            self.context = nil
         }
-    }
 
-    private func speakHTTP2(_ context: ChannelHandlerContext) throws {
-        let connection = HTTP2ServerHandler(http2, firstRequest: began + TimeAmount(options.handshakeTimeout), on: arrivals.local)
-        let settings = HTTP2Settings.server(http2, headLimit: options.headLimit)
-        let handler = NIOHTTP2Handler(
-            mode: .server, eventLoop: context.eventLoop, connectionConfiguration: .init(settings),
-            streamConfiguration: .init(window: options.connection.http2Window)
-        ) { [http2, arrivals, onOpen] stream in
-            stream.eventLoop.makeCompletedFuture {
-                guard let options = http2.welcome(stream) else {
-                    return try stream.pipeline.syncOperations.addHandler(HTTP2RefusalHandler())
+        package func channelActive(context: ChannelHandlerContext) {
+            began = .now()
+            arrivals.local.setAlarm(self, at: began + TimeAmount(options.handshakeTimeout))
+            context.read()
+        }
+
+        func alarmRang() {
+            options.onOutcome?(.timedOut)
+            context?.close(promise: nil)
+        }
+
+        package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if options.isSecure, case TLSUserEvent.handshakeCompleted(let agreed)? = event as? TLSUserEvent {
+                goOn(context, isHTTP2: agreed == "h2")
+            }
+            context.fireUserInboundEventTriggered(event)
+        }
+
+        package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard !isDone else { return context.fireChannelRead(data) }
+            var buffer = unwrapInboundIn(data)
+            bytes.writeBuffer(&buffer)
+            let known = bytes.readableBytesView.prefix(Self.preface.count)
+            guard Self.preface.starts(with: known) else { return goOn(context, isHTTP2: false) }
+            if known.count == Self.preface.count { goOn(context, isHTTP2: true) }
+        }
+
+        package func channelReadComplete(context: ChannelHandlerContext) {
+            if isDone { context.fireChannelReadComplete() } else { context.read() }
+        }
+
+        package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            if isDone { context.fireErrorCaught(error) } else { context.close(promise: nil) }
+        }
+
+        private func goOn(_ context: ChannelHandlerContext, isHTTP2: Bool) {
+            guard !isDone else { return }
+            isDone = true
+            arrivals.local.removeAlarm(self)
+            do {
+                if isHTTP2 {
+                    try speakHTTP2(context)
+                } else if http2.version == .automatic {
+                    let handler = ServerHandshakeHandler(options, at: arrivals, began: began, onOpen: onOpen)
+                    try context.pipeline.syncOperations.addHandler(handler, position: .after(self))
+                    context.fireChannelActive()
+                } else {
+                    options.onOutcome?(.invalid)
+                    throw ChannelError.operationUnsupported
                 }
-                connection.began(stream)
-                try stream.syncOptions?.setOption(.autoRead, value: false)
-                let bytes = HTTP2StreamHandler(isTunnel: false)
-                try stream.pipeline.syncOperations.addHandlers([
-                    bytes, HTTP2ServerHandshakeHandler(options, on: bytes, at: arrivals, onOpen: onOpen),
-                ])
+                if bytes.readableBytes > 0 {
+                    context.fireChannelRead(NIOAny(bytes))
+                    context.fireChannelReadComplete()
+                }
+                context.pipeline.syncOperations.removeHandler(self, promise: nil)
+            } catch {
+                context.close(promise: nil)
             }
         }
-        let pipeline = context.pipeline.syncOperations
-        try pipeline.addHandler(connection, position: .after(self))
-        try pipeline.addHandler(handler, position: .after(self))
-        // A connection is always read: each stream has its own limit.
-        try context.channel.syncOptions?.setOption(.autoRead, value: true)
-        context.channel.read()
-    }
 
-    private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-}
+        private func speakHTTP2(_ context: ChannelHandlerContext) throws {
+            let connection = HTTP2ServerHandler(http2, firstRequest: began + TimeAmount(options.handshakeTimeout), on: arrivals.local)
+            let settings = HTTP2Settings.server(http2, headLimit: options.headLimit)
+            let handler = NIOHTTP2Handler(
+                mode: .server, eventLoop: context.eventLoop, connectionConfiguration: .init(settings),
+                streamConfiguration: .init(window: options.connection.http2Window)
+            ) { [http2, arrivals, onOpen] stream in
+                stream.eventLoop.makeCompletedFuture {
+                    guard let options = http2.welcome(stream) else {
+                        connection.refused(stream)
+                        return try stream.pipeline.syncOperations.addHandler(HTTP2RefusalHandler())
+                    }
+                    connection.began(stream)
+                    try stream.syncOptions?.setOption(.autoRead, value: false)
+                    let bytes = HTTP2StreamHandler(isTunnel: false)
+                    try stream.pipeline.syncOperations.addHandlers([
+                        bytes, HTTP2ServerHandshakeHandler(options, on: bytes, at: arrivals, onOpen: onOpen),
+                    ])
+                }
+            }
+            let pipeline = context.pipeline.syncOperations
+            try pipeline.addHandler(connection, position: .after(self))
+            try pipeline.addHandler(handler, position: .after(self))
+            // A connection is always read: each stream has its own limit.
+            try context.channel.syncOptions?.setOption(.autoRead, value: true)
+            context.channel.read()
+        }
+
+        private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+    }
+#endif

@@ -1,6 +1,5 @@
 #if canImport(Network)
     import Dispatch
-    import NIOConcurrencyHelpers
     import NIOCore
     import NIOTransportServices
     import Network
@@ -12,7 +11,7 @@
         private let group: any EventLoopGroup
         private var bootstrap: NIOTSConnectionBootstrap
         /// Why we refused the server: all that Network.framework will tell is that somebody did.
-        private let verdict = NIOLockedValueBox<TransportError?>(nil)
+        private let verdict = LockedValue<TransportError?>(nil)
 
         /// nil for event loops that are not Network.framework's.
         init?(

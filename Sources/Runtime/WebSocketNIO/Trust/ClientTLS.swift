@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOSSL
 import WebSocketCore
@@ -101,8 +100,8 @@ extension PEMSource {
             guard !certificates.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
             return certificates
         } catch {
-            throw TransportError(
-                .invalidConfiguration, "\(what) cannot be read (\(words)): \(BoringSSLReason.words(of: error))", underlying: error)
+            let reason = mistake ?? BoringSSLReason.words(of: error)
+            throw TransportError(.invalidConfiguration, "\(what) cannot be read (\(words)): \(reason)", underlying: error)
         }
     }
 }
@@ -134,9 +133,15 @@ extension ClientIdentity {
     /// Without a passphrase an empty one is tried: BoringSSL would ask the terminal.
     private func privateKey(_ source: PEMSource) throws -> NIOSSLPrivateKey {
         let passphrase = Array((passphrase ?? "").utf8)
-        return switch source {
-        case .file(let path): try NIOSSLPrivateKey(file: path, format: .pem) { $0(passphrase) }
-        case .bytes(let bytes): try NIOSSLPrivateKey(bytes: bytes, format: .pem) { $0(passphrase) }
+        do {
+            return switch source {
+            case .file(let path): try NIOSSLPrivateKey(file: path, format: .pem) { $0(passphrase) }
+            case .bytes(let bytes): try NIOSSLPrivateKey(bytes: bytes, format: .pem) { $0(passphrase) }
+            }
+        } catch {
+            guard let mistake = source.mistake else { throw error }
+            throw TransportError(
+                .invalidConfiguration, "the client certificate's key cannot be read (\(source.words)): \(mistake)", underlying: error)
         }
     }
 

@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 import NIOSSL
 import WebSocketCore
 import WebSocketRuntime

@@ -1,4 +1,3 @@
-import NIOConcurrencyHelpers
 import WebSocketRuntime
 
 #if canImport(Darwin)
@@ -19,7 +18,7 @@ struct TrustErrand: Sendable {
     /// Whether the chain is only to be looked at.
     let isInspection: Bool
     /// Whether the server wanted a client certificate.
-    let wasAskedForCertificate = NIOLockedValueBox(false)
+    let wasAskedForCertificate = LockedValue(false)
 
     /// The address that the certificate must be for, if it must be for one: 4 or 16 bytes.
     let address: [UInt8]?

@@ -1,5 +1,4 @@
 import DequeModule
-import NIOConcurrencyHelpers
 import WebSocketCore
 
 /// What was received and not yet taken: bounded, filled in batches, taken in batches or one by one.
@@ -49,7 +48,7 @@ package final class InboundQueue: Sendable {
         let place: Parking<Taken>
     }
 
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
     private let capacity: Int
     private let onRoom: @Sendable () -> Void
     private let onIdle: @Sendable () -> Void

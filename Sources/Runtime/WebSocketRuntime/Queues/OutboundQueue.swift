@@ -1,7 +1,6 @@
 import Atomics
 package import DequeModule
 package import WebSocketCore
-import NIOConcurrencyHelpers
 
 /// What was accepted for sending and is not yet in the socket's hands: bounded, first in first out.
 ///
@@ -18,7 +17,7 @@ package final class OutboundQueue: Sendable {
         case mark(UInt64)
     }
 
-    private let state: NIOLockedValueBox<OutboundState>
+    private let state: LockedValue<OutboundState>
     private let onWork: @Sendable () -> Void
     /// What the state says of it, for those who ask before each message.
     private let idle = ManagedAtomic(true)
@@ -28,7 +27,7 @@ package final class OutboundQueue: Sendable {
     ///   - encoder: Encodes messages as they are accepted; nil: all wait as entries.
     ///   - onWork: Called when there is something to take, and not again until a take found nothing.
     package init(capacity: Int, encoder: (any OutboundEncoder)? = nil, onWork: @escaping @Sendable () -> Void) {
-        self.state = NIOLockedValueBox(OutboundState(capacity: capacity, encoder: encoder))
+        self.state = LockedValue(OutboundState(capacity: capacity, encoder: encoder))
         self.onWork = onWork
     }
 

@@ -1,5 +1,3 @@
-import NIOConcurrencyHelpers
-
 /// Where one task waits for one value, and then goes on at once where it came from.
 ///
 /// A continuation would do, but the runtime resumes every continuation on the global pool, and only from there sends the task
@@ -49,7 +47,7 @@ private final actor ParkingPlace: SerialExecutor {
         /// → `empty` when the task comes, and goes at once.
         case open
     }
-    private nonisolated let state = NIOLockedValueBox(State.empty)
+    private nonisolated let state = LockedValue(State.empty)
     private var passed = 0
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { asUnownedSerialExecutor() }

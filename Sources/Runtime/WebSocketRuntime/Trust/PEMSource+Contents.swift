@@ -6,7 +6,12 @@
     import Glibc
 #endif
 
+import WebSocketCore
+
 extension PEMSource {
+    /// What it is if it is no PEM, and how to make that of it; nil if it cannot be read, or nobody can tell.
+    package var mistake: String? { contents.flatMap(PEM.mistake(in:)) }
+
     /// What is in it; nil for a file that cannot be read.
     var contents: [UInt8]? {
         switch self {

@@ -78,7 +78,7 @@ extension PEMSource {
     /// The certificates in DER.
     fileprivate func certificates(of what: String) throws(TransportError) -> [[UInt8]] {
         guard let found = contents.flatMap(PEM.certificates(in:)), !found.isEmpty else {
-            throw TransportError(.invalidConfiguration, "\(what) cannot be read (\(words))")
+            throw TransportError(.invalidConfiguration, "\(what) cannot be read (\(words))\(mistake.map { ": \($0)" } ?? "")")
         }
         return found
     }

@@ -2,6 +2,7 @@ import Foundation
 import JWTKit
 public import Logging
 public import RoomCore
+import WebSocketCore
 
 /// Reads JSON Web Tokens, signed with one of its keys.
 ///
@@ -48,7 +49,8 @@ public struct TokenVerifier: HubAuthority {
             case .pem(let path):
                 sources.append(
                     try await WatchedKeys(path, logger: logger) { bytes throws(HubError) in
-                        [try await .pem(String(decoding: bytes, as: UTF8.self))]
+                        if let mistake = PEM.mistake(in: Array(bytes)) { throw .key(mistake) }
+                        return [try await .pem(String(decoding: bytes, as: UTF8.self))]
                     })
             case .set(let path):
                 sources.append(try await WatchedKeys(path, logger: logger) { bytes throws(HubError) in try await TokenKey.set(bytes) })

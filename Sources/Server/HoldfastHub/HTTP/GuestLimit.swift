@@ -1,5 +1,5 @@
 import HoldfastServer
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 
 /// Counts the connections of plain HTTP, so that they always leave room for WebSockets, and those of one address for those of others.
@@ -16,7 +16,7 @@ final class GuestLimit: Sendable {
 
     private let most: Int
     private let perAddress: Int
-    private let guests = NIOLockedValueBox<(count: Int, byAddress: [String: Int])>((0, [:]))
+    private let guests = LockedValue<(count: Int, byAddress: [String: Int])>((0, [:]))
 
     /// At most so many in all, though always one, and so many of an address.
     init(most: Int, perAddress: Int) { (self.most, self.perAddress) = (max(most, 1), perAddress) }

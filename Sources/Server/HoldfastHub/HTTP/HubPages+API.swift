@@ -123,17 +123,20 @@ extension Response {
     }
 
     fileprivate static func refused(_ refusal: PublishingRefusal) -> Response {
+        var after: Int64?
+        if case .after(let milliseconds) = refusal.refusal.retry { after = milliseconds }
         let status: HTTPResponse.Status =
             switch refusal.refusal.code {
+            // The log has not said yet whose the device is.
+            case .device where after != nil: .serviceUnavailable
             case .rights, .device: .forbidden
             case .size: .contentTooLarge
             case .rate, .count: .tooManyRequests
-            case .storage, .lagging, .stopping: .serviceUnavailable
+            // Also what the hub's clock is behind of: it is taken later.
+            case .storage, .lagging, .stopping, .tooNew: .serviceUnavailable
             case .quota: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
             default: .badRequest
             }
-        var after: Int64?
-        if case .after(let milliseconds) = refusal.refusal.retry { after = milliseconds }
         return .refused(status, refusal.refusal.text, code: refusal.refusal.code, after: after)
     }
 }

@@ -67,13 +67,16 @@ struct HubPages: Sendable {
         for path: RouterPath in ["/", "/status", "/page/**"] { router.get(path) { request, _ in page(request.uri.path) } }
         router.get("/healthz") { _, _ in Response.text(.ok, "alive\n") }
         router.get("/readyz") { _, _ in await readiness() }
-        let insight = router.group().add(middleware: KeyMiddleware(keys: configuration.apiKeys, letsLocalIn: !configuration.isBehindProxy))
+        let origins = OriginPolicy(allowed: configuration.origins, isStrict: true)
+        let local = KeyMiddleware.Local(origins: origins, isSecure: configuration.server.tls != nil)
+        let door = KeyMiddleware(keys: configuration.apiKeys, local: configuration.isBehindProxy ? nil : local)
+        let insight = router.group().add(middleware: door)
         insight.get("/metrics") { _, _ in
             Response.text(.ok, registry.text, type: "text/plain; version=0.0.4; charset=utf-8")
         }
         insight.get("/status.json") { _, _ in Response.json(.ok, await status.detailed()?.json ?? Array("{}".utf8)) }
         insight.get("/status/stream") { _, _ in stream() }
-        let api = router.group("/api").add(middleware: KeyMiddleware(keys: configuration.apiKeys, letsLocalIn: false))
+        let api = router.group("/api").add(middleware: KeyMiddleware(keys: configuration.apiKeys, local: nil))
         api.post("/rooms/:room/messages") { request, context in try await publish(request, in: try room(context)) }
         api.get("/rooms/:room/messages") { request, context in try await history(request, of: try room(context)) }
         api.get("/rooms/:room/export") { _, context in await export(try room(context)) }
@@ -143,19 +146,39 @@ struct HubRequestSource: RequestContextSource {
 
 /// Lets those pass who show an API key.
 struct KeyMiddleware: RouterMiddleware {
+    /// What is asked of clients on this machine, which need no key.
+    struct Local {
+        let origins: OriginPolicy
+        let isSecure: Bool
+
+        /// Why a request is refused, if so: a page from elsewhere comes from this machine, too, by the browser of whoever visits it.
+        func refusal(of request: Request) -> String? {
+            if let site = HTTPField.Name("Sec-Fetch-Site").flatMap({ request.headers[$0] }), !["same-origin", "none"].contains(site) {
+                return "Pages from elsewhere may not read this."
+            }
+            var headers = HeaderFields()
+            for origin in request.headers[values: .origin] { headers.add("Origin", origin) }
+            if let host = request.head.authority { headers.add("Host", host) }
+            return origins.refusal(of: RequestHead(target: "/", headers: headers), isSecure: isSecure)
+        }
+    }
+
     let keys: [String]
-    /// Whether clients on this machine need none.
-    let letsLocalIn: Bool
+    /// nil: they need one like all others.
+    let local: Local?
 
     func handle(
         _ request: Request, context: HubRequestContext, next: @concurrent (Request, HubRequestContext) async throws -> Response
     ) async throws -> Response {
-        if letsLocalIn, context.isLoopback, !request.isForwarded, Caller.isLoopbackName(request.head.authority) {
-            return try await next(request, context)
+        var refusal: String?
+        if let local, context.isLoopback, !request.isForwarded, Caller.isLoopbackName(request.head.authority) {
+            refusal = local.refusal(of: request)
+            if refusal == nil { return try await next(request, context) }
         }
         if let shown = Caller.bearer(request.headers[.authorization]), keys.reduce(false, { $1.isSame(as: shown) || $0 }) {
             return try await next(request, context)
         }
+        if let refusal { return .text(.forbidden, refusal + "\n") }
         return .text(
             .unauthorized, keys.isEmpty ? "This hub has no API keys.\n" : "Show an API key: Authorization: Bearer …\n",
             headers: [.wwwAuthenticate: "Bearer"])

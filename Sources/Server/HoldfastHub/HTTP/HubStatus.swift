@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
 import Logging
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import RoomCore
 
 /// Looks at the hub once a second, keeps what it saw, and shows it to whoever watches.
@@ -15,7 +15,7 @@ final class HubStatus: Sendable {
         var lastWatcher = 0
         var isOver = false
     }
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
     private let core: HubCore
     private let log: SQLiteRoomLog
     private let started = HubCalendar.now

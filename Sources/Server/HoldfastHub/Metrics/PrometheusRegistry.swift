@@ -1,5 +1,5 @@
 package import Metrics
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Keeps what is counted and measured, and tells it as Prometheus reads it.
 ///
@@ -22,7 +22,7 @@ package final class PrometheusRegistry: MetricsFactory {
         /// By their labels, as they are written.
         var series: [String: any PrometheusSeries] = [:]
     }
-    private let families = NIOLockedValueBox<[String: Family]>([:])
+    private let families = LockedValue<[String: Family]>([:])
 
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         series(.counter, label, dimensions) { PrometheusNumber() }

@@ -1,5 +1,5 @@
 import Metrics
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// One metric with one combination of labels.
 protocol PrometheusSeries: AnyObject, Sendable {
@@ -9,7 +9,7 @@ protocol PrometheusSeries: AnyObject, Sendable {
 
 /// A counter or a gauge.
 final class PrometheusNumber: PrometheusSeries, CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
-    private let value = NIOLockedValueBox(0.0)
+    private let value = LockedValue(0.0)
 
     func increment(by amount: Int64) { increment(by: Double(amount)) }
     func increment(by amount: Double) { value.withLockedValue { $0 += amount } }
@@ -38,11 +38,11 @@ final class PrometheusHistogram: PrometheusSeries, RecorderHandler, TimerHandler
         var sum = 0.0
     }
     private let bounds: [Double]
-    private let state: NIOLockedValueBox<State>
+    private let state: LockedValue<State>
 
     init(bounds: [Double]) {
         self.bounds = bounds
-        state = NIOLockedValueBox(State(counts: Array(repeating: 0, count: bounds.count + 1)))
+        state = LockedValue(State(counts: Array(repeating: 0, count: bounds.count + 1)))
     }
 
     func record(_ value: Int64) { record(Double(value)) }

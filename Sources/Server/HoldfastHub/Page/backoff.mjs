@@ -1,5 +1,5 @@
-/** Milliseconds before the next attempt: doubles with each failure, up to half a minute; drawn, so that the clients of a hub spread. */
+/** Milliseconds before the next attempt: from 100 to a bound that doubles with each failure, up to 30 s; drawn, so that clients spread. */
 export function backoff(failures, random = Math.random) {
-    const most = Math.min(30_000, 250 * 2 ** Math.min(failures, 10));
-    return most / 2 + (random() * most) / 2;
+    const most = Math.min(30_000, 500 * 2 ** Math.min(failures, 10));
+    return 100 + random() * (most - 100);
 }

@@ -4,6 +4,7 @@ import { Conversation } from "./conversation.mjs";
 import { Door } from "./door.mjs";
 import { subjectOf } from "./identity.mjs";
 import { element, avatar, MessageList, shownName } from "./messages.mjs";
+import { check } from "./protocol.mjs";
 import { OutboxError, RoomsClient } from "./rooms.mjs";
 import { Place, rescue } from "./tabs.mjs";
 
@@ -43,6 +44,8 @@ door.begin();
 async function enter({ name, room: wanted, token: given }) {
     const user = subjectOf(given) ?? name;
     if (client !== null) return signInAgain(user, given);
+    const wrong = check(wanted);
+    if (wrong !== undefined) throw new Error(wrong);
     [owner, room, token] = [user, wanted, given];
     const url = new URL("rooms", location.href);
     [url.protocol, url.hash] = [location.protocol === "https:" ? "wss:" : "ws:", ""];

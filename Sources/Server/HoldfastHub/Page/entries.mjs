@@ -33,7 +33,7 @@ export class Entries {
         } else room.proof = proof ?? room.proof;
         this.#tell(room, isReplaced ? "replaced" : "entries", fresh, proved);
         if (connection !== link.connection) return;
-        joining.succeeded();
+        joining.succeeded(room);
         [room.hasState, room.head, room.rights] = [true, head, rights ?? ""];
         for (const { user, seq } of reads) room.reads(user, seq);
         this.#desk.tell("reads", { room: room.name });

@@ -47,9 +47,12 @@ export class Joining {
     }
 
     /** A room has its state. */
-    succeeded() {
-        this.#failed = 0;
+    succeeded(room) {
         this.#isOpen = false;
+        room.aloneFailures = 0;
+        // As long as there is one that may cost the connection, rooms are joined alone on the next one, too.
+        const isLast = this.#wanted.every((other) => other === room || other.hasState || other.rejoinAt < Infinity);
+        if (!this.#oneByOne || isLast) this.#failed = 0;
     }
 
     /** As soon as it is its turn. */
@@ -76,8 +79,13 @@ export class Joining {
         const { renewal } = this.#desk;
         // What is full now will have places again: no limit is a verdict.
         if (refusal.code === codes.crowded && refusal.retry !== "reconnect") {
-            if (room.isJoining) this.again(room, Math.max(pauseOf(refusal), times.crowded / 2 * (1 + Math.random())));
+            if (room.isJoining) this.again(room, Math.max(pauseOf(refusal), times.crowded * (1 + this.#desk.random())));
             return this.ended(room);
+        }
+        // All rights in the room may be gone, or only that to what was said: the answer to another join tells.
+        if (refusal.code === codes.rights && !room.isJoining) {
+            if (room.isLive) this.again(room, times.pause);
+            return;
         }
         // What is malformed or too long is a status or a signal: it says nothing of the room.
         if (refusal.code === codes.malformed || refusal.code === codes.size) return;

@@ -31,7 +31,10 @@ export class Link {
     #socket = null;
     #token = null;
     #isWanted = false;
+    /** Attempts that failed in a row, and connections that did not last. */
     #failures = 0;
+    /** When the present connection was welcomed. */
+    #upSince = Infinity;
     #notBefore = 0;
     #deadline = 0;
     #cancelAttempt = () => {};
@@ -76,8 +79,10 @@ export class Link {
     /** Gives the connection up; another attempt follows. */
     lost() {
         if (!this.#isWanted) return;
-        this.#lose("lost");
         const now = this.#desk.time.now();
+        // A hub that welcomes and drops is asked less and less often, too.
+        if (now - this.#upSince >= times.steady) this.#failures = 0;
+        this.#lose("lost");
         const wait = Math.max(backoff(this.#failures++, this.#desk.random), this.#notBefore - now);
         this.nextAttempt = now + wait;
         this.#cancelAttempt = this.#desk.time.after(wait, () => this.#open());
@@ -152,6 +157,7 @@ export class Link {
         this.refusal = null;
         this.isEnding = false;
         this.#deadline = Infinity;
+        this.#upSince = this.#desk.time.now();
         const isTimed = Number.isSafeInteger(frame.now);
         if (isTimed) this.offset = frame.now - this.#desk.time.now();
         this.#planRenewal(frame.expires);
@@ -198,6 +204,7 @@ export class Link {
         this.#socket = null;
         this.connection++;
         this.roundTrip = null;
+        this.#upSince = Infinity;
         [this.#renewAt, this.tokenEnds] = [Infinity, Infinity];
         if (socket !== null) {
             socket.onopen = socket.onmessage = socket.onclose = null;
@@ -257,7 +264,6 @@ export class Link {
         if (Number.isSafeInteger(now)) this.offset = now - this.#desk.time.now();
         this.roundTrip = this.#desk.time.now() - this.#ping.sent;
         this.#ping.sent = 0;
-        this.#failures = 0;
         this.#desk.tell("connection", { state: this.state });
     }
 }

@@ -34,7 +34,7 @@ export function icon(path, box = "0 0 24 24") {
 
 /** A name as it is shown: with what nobody would see, or what turns the text around it, written out. */
 export function shownName(name) {
-    return name.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
+    return name.replaceAll(/(?! )[\p{Cc}\p{Cf}\p{Z}\u2800\p{Default_Ignorable_Code_Point}]/gu,
         (hidden) => `‹U+${hidden.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
 }
 

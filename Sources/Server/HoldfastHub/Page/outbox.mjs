@@ -2,9 +2,9 @@
 
 import { messageID } from "./identity.mjs";
 import { most, pauseOf, times } from "./policy.mjs";
-import { failures, publication } from "./protocol.mjs";
+import { check, failures, lengthOf, publication } from "./protocol.mjs";
 
-/** Why a message was not taken into the outbox: `reason` is tooMany, tooLong, storage or stopped. */
+/** Why a message was not taken into the outbox: `reason` is malformed, tooLong, tooMany, storage or stopped. */
 export class OutboxError extends Error {
     constructor(reason, text) {
         super(text);
@@ -41,15 +41,20 @@ export class Outbox {
     /** On disk, with its number, when the promise is kept. */
     async send(name, { type, body = null, about, id }) {
         const { link, turns, store, time } = this.#desk;
-        const limit = link.welcome?.limits?.body ?? 65_536;
+        const { body: longest = 65_536, frame = 1_048_576 } = link.welcome?.limits ?? {};
+        const wrong = check(name, { type, body, about, id });
+        if (wrong !== undefined) throw new OutboxError("malformed", wrong);
         body = paired(body);
-        if (new TextEncoder().encode(JSON.stringify(body)).length > limit) {
-            throw new OutboxError("tooLong", `A message may have ${limit} bytes.`);
+        id = (id ?? messageID(time.now())).toLowerCase();
+        if (lengthOf(body) > longest) throw new OutboxError("tooLong", `A message may have ${longest} bytes.`);
+        const greatest = Number.MAX_SAFE_INTEGER;
+        if (lengthOf(publication(name, { cseq: greatest, id, at: greatest, type, about, body }, greatest)) > frame) {
+            throw new OutboxError("tooLong", `A message may have ${frame} bytes with all that belongs to it.`);
         }
         return turns.add(async () => {
             const room = this.#desk.room(name);
             if (room.outbox.length >= most.waiting) throw new OutboxError("tooMany", "Too many messages wait to be sent.");
-            const message = { id: id ?? messageID(time.now()), at: this.#now, type, body, ...(about && { about }) };
+            const message = { id, at: this.#now, type, body, ...(about && { about }) };
             const row = await stored(() => store.enqueue(name, message));
             this.#queued(room, row);
             return row;
@@ -118,7 +123,8 @@ export class Outbox {
         let [free, all] = [limits.roomWindow ?? 32, limits.window ?? 256];
         free -= room.inFlight;
         for (const other of this.#desk.rooms.values()) all -= other.inFlight;
-        const oldest = link.hubTime - ((link.welcome.window || 90 * 86_400_000) - times.margin);
+        // A hub whose date is ahead makes nothing too old.
+        const oldest = Math.min(link.hubTime, now) - ((link.welcome.window || 90 * 86_400_000) - times.margin);
         let hasSent = false;
         for (const row of room.outbox) {
             if (row.cseq <= room.sentUpTo) continue;
@@ -126,12 +132,18 @@ export class Outbox {
             if (renewal.isProving && !room.mustProve(row)) break;
             if (room.verdicts.has(row.cseq)) continue;
             if (row.state === "queued" && row.at < oldest && row.cseq > room.high) {
-                this.#giveUp(room, row.cseq);
+                this.#giveUp(room, row.cseq, failures.expired);
                 break;
             }
             if (room.inFlight === 0) room.waitingSince = now;
             const isProbe = renewal.isProving && row.state === "queued" && row.cseq > room.high;
-            link.say(isProbe ? renewal.probe(room, row) : publication(room.name, row, link.hubTime));
+            const frame = isProbe ? renewal.probe(room, row) : publication(room.name, row, link.hubTime);
+            // It was taken when the hub's limits were others, or not known. It would end each connection.
+            if (row.state === "queued" && lengthOf(frame) > (limits.frame ?? 1_048_576)) {
+                this.#giveUp(room, row.cseq, failures.tooLong);
+                break;
+            }
+            link.say(frame);
             room.sentUpTo = row.cseq;
             free--;
             all--;
@@ -141,8 +153,8 @@ export class Outbox {
     }
 
     /** In a turn of its own to the end: what is read again after a failure must not be older than what the next one writes. */
-    #giveUp(room, cseq) {
-        this.#desk.turns.add(() => this.#burn(room, cseq, failures.expired).catch((error) => this.#desk.storeFailed(error)));
+    #giveUp(room, cseq, failure) {
+        this.#desk.turns.add(() => this.#burn(room, cseq, failure).catch((error) => this.#desk.storeFailed(error)));
     }
 
     tick(now) {

@@ -16,19 +16,19 @@ export class People {
         const { link } = this.#desk;
         const known = room.markers.get(link.welcome?.user) ?? 0;
         if (known > room.read) room.read = known;
-        else if (room.read > known) link.say({ t: "read", room: room.name, seq: room.read });
-        if (room.wantsPresence && room.status !== "online") link.say({ t: "pres", room: room.name, status: room.status });
+        else if (room.may("r") && room.read > known) link.say({ t: "read", room: room.name, seq: room.read });
+        if (room.wantsPresence && room.may("p") && room.status !== "online") link.say({ t: "pres", room: room.name, status: room.status });
     }
 
     read(room, seq) {
         if (seq <= room.read) return;
         room.read = seq;
-        if (room.isLive) this.#desk.link.say({ t: "read", room: room.name, seq });
+        if (room.isLive && room.may("r")) this.#desk.link.say({ t: "read", room: room.name, seq });
         this.#desk.turns.add(() => this.#desk.store.setRead(room.name, seq)).catch(() => {});
     }
 
     typing(room, on) {
-        if (!room.isLive) return;
+        if (!room.isLive || !room.may("w")) return;
         const now = this.#desk.time.now();
         if (on ? now < room.typingSaid + times.typing : room.typingSaid === -Infinity) return;
         room.typingSaid = on ? now : -Infinity;
@@ -38,11 +38,11 @@ export class People {
     presence(room, status) {
         if (room.status === status) return;
         room.status = status;
-        if (room.isLive && room.wantsPresence) this.#desk.link.say({ t: "pres", room: room.name, status });
+        if (room.isLive && room.wantsPresence && room.may("p")) this.#desk.link.say({ t: "pres", room: room.name, status });
     }
 
     signal(room, type, body) {
-        if (room.isLive) this.#desk.link.say({ t: "sig", room: room.name, type, body });
+        if (room.isLive && room.may("w")) this.#desk.link.say({ t: "sig", room: room.name, type, body });
     }
 
     // What we hear.

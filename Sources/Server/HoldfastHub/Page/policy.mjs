@@ -8,6 +8,8 @@ export const times = {
     resend: 10_000,
     /** Between pings; and how long nothing may be heard after one. */
     ping: 5_000, silence: 10_000,
+    /** A connection that lasts less is one that failed. */
+    steady: 10_000,
     /** How often the clock is looked at. */
     tick: 1_000,
     /** Typing is said once in so long. */

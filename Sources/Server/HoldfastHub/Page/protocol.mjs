@@ -2,15 +2,60 @@
 
 export const subprotocol = "holdfast.rooms.v1.json";
 /** Codes of errors that the client itself acts upon. */
-export const codes = { malformed: 1001, expired: 2002, foreignDevice: 2003, notJoined: 3003, size: 4002, crowded: 4003 };
+export const codes = { malformed: 1001, expired: 2002, foreignDevice: 2003, rights: 3001, notJoined: 3003, size: 4002, crowded: 4003 };
 /** Codes that a connection is closed with. */
 export const closings = { replaced: 4000, expired: 4001, isFinal: (code) => code >= 4100 && code <= 4199 };
 
 /** Why a message failed without a word of the hub. */
 export const failures = {
     expired: { code: 4004, text: "It waited too long to be sent." },
+    tooLong: { code: codes.size, text: "It is longer than this hub takes." },
     uncertain: { code: 0, text: "It may have been stored; the hub no longer knows." },
 };
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** How many bytes a value has in a frame. */
+export function lengthOf(value) {
+    return new TextEncoder().encode(JSON.stringify(value)).length;
+}
+
+/** Whether it is a text of 1 to so many bytes that everybody can read. */
+function isText(text, most) {
+    return typeof text === "string" && text !== "" && !/\p{Surrogate}/u.test(text) && new TextEncoder().encode(text).length <= most;
+}
+
+/** Whether a payload is a value of JSON of at most 64 levels. */
+function isPayload(body) {
+    let text;
+    try {
+        text = JSON.stringify(body);
+    } catch {
+        return false;
+    }
+    if (text === undefined) return false;
+    let level = 0;
+    for (const [sign] of text.replace(/"(?:[^"\\]|\\.)*"/g, "").matchAll(/[[\]{}]/g)) {
+        level += sign === "[" || sign === "{" ? 1 : -1;
+        if (level > 64) return false;
+    }
+    return true;
+}
+
+/**
+ * What is wrong with a room's name, or with a message for the room, in words for people; undefined: nothing. The hub would refuse the
+ * message for good, or close the connection.
+ */
+export function check(name, message) {
+    if (!isText(name, 128) || /[\0-\x1f\x7f-\x9f]/.test(name)) return "A room's name has 1 to 128 bytes, without control characters.";
+    if (message === undefined) return;
+    const { type, body, about, id } = message;
+    if (!isText(type, 64)) return "The type of a message has 1 to 64 bytes.";
+    if (!isPayload(body)) return "What a message says is JSON of at most 64 levels.";
+    if (id !== undefined && !uuid.test(id)) return "The id of a message is a UUID.";
+    const isPlace = (about) => isText(about.kind, 64) && Number.isSafeInteger(about.seq) && about.seq > 0;
+    if (about && !isPlace(about)) return "There is no such message to be about.";
+}
 
 /** The frame that publishes a row of the outbox. `now`: the hub's time. */
 export function publication(room, row, now) {

@@ -76,6 +76,11 @@ export class Room {
         this.#typing.clear();
     }
 
+    /** Whether one has a right here: r, w, p or a. */
+    may(right) {
+        return this.rights.includes(right);
+    }
+
     /** The words that ask for what is missed; from now on an answer is awaited. */
     joins(deadline) {
         [this.isJoining, this.isLive, this.rejoinAt, this.stateDeadline] = [true, false, Infinity, deadline];

@@ -17,7 +17,7 @@ import { Link } from "./link.mjs";
 import { Outbox, OutboxError } from "./outbox.mjs";
 import { People } from "./people.mjs";
 import { realTime, times } from "./policy.mjs";
-import { failures } from "./protocol.mjs";
+import { check, failures } from "./protocol.mjs";
 import { Renewal } from "./renewal.mjs";
 import { Room } from "./room.mjs";
 import { Turns } from "./turns.mjs";
@@ -130,6 +130,8 @@ export class RoomsClient extends EventTarget {
 
     /** `last`: how many entries to begin with if none are stored. */
     async join(name, { presence = true, last = 50, status = "online" } = {}) {
+        const wrong = check(name);
+        if (wrong !== undefined) throw new TypeError(wrong);
         await this.#desk.turns.add(() => {
             const room = this.#desk.room(name);
             Object.assign(room, { isWanted: true, wantsPresence: presence, last, status, phase: "waiting" });

@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import RoomCore
 
 /// Carries what the nodes of a hub tell each other and nobody stores: presence, typing, signals.
@@ -21,7 +21,7 @@ package struct BusSubscription: Sendable {
 
 /// The bus of hubs that are in one process, most often of one.
 package final class LocalBus: EphemeralBus {
-    private let hearers = NIOLockedValueBox<(last: Int, all: [(number: Int, hear: @Sendable (BusMessage) -> Void)])>((0, []))
+    private let hearers = LockedValue<(last: Int, all: [(number: Int, hear: @Sendable (BusMessage) -> Void)])>((0, []))
 
     /// A bus without anybody.
     package init() {}

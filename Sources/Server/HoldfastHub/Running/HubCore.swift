@@ -1,7 +1,8 @@
 import Holdfast
+import HoldfastServer
 import Logging
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 import NIOPosix
 import RoomCore
@@ -10,6 +11,13 @@ import RoomCore
 ///
 /// SAFETY: all is touched on `loop` only, but for what is constant and what says otherwise.
 final class HubCore: @unchecked Sendable {
+    /// One input of a client, and what it costs until the machine has been told.
+    struct Saying: Sendable {
+        var input: HubInput
+        var id: ConnectionID
+        var cost = 0
+    }
+
     /// What may wait of what other nodes tell; more is lost.
     private static let mostHeard = 10_000
     /// Requests of the server's own that may wait.
@@ -44,16 +52,16 @@ final class HubCore: @unchecked Sendable {
     private let bus: any EphemeralBus
     private var subscription: BusSubscription?
     /// What nodes have told and the machine has not heard.
-    private let heard = NIOLockedValueBox<[BusMessage]>([])
+    private let heard = LockedValue<[BusMessage]>([])
     private var requests: [UInt64: EventLoopPromise<ServerAnswer>] = [:]
     private var lastRequest: UInt64 = 0
     private var alarm: (at: Moment, task: Scheduled<Void>)?
     private let origin = NIODeadline.now()
     private var isCarryingOut = false
     /// What clients said beyond what one turn is for.
-    private var backlog = InputBacklog()
+    private var backlog = FairQueue<ConnectionID, Saying>()
     private var isTurnDue = false
-    private let isStoppingBox = NIOLockedValueBox(false)
+    private let isStoppingBox = LockedValue(false)
     private var onEmpty: EventLoopPromise<Void>?
 
     init(
@@ -91,20 +99,20 @@ final class HubCore: @unchecked Sendable {
     /// Tells the machine what clients have said, and their ports that it was looked at; what is too much for a turn waits for the next ones.
     ///
     /// So probes, other clients and what the log answers do not wait for all of it.
-    func take(_ sayings: [InputBacklog.Saying]) {
+    func take(_ sayings: [Saying]) {
         guard !backlog.isEmpty || sayings.count > Self.fewInputs else {
             let now = now
             for saying in sayings { machine.handle(saying.input, at: now, into: &effects) }
             carryOut()
             return settle(sayings)
         }
-        backlog.add(sayings)
+        for saying in sayings { backlog.add(saying, of: saying.id) }
         if !isTurnDue { takeTurn() }
     }
 
     private func takeTurn() {
         let (now, end) = (now, NIODeadline.now() + Self.longestTurn)
-        var heard: [InputBacklog.Saying] = []
+        var heard: [Saying] = []
         repeat {
             let batch = backlog.next()
             for saying in batch { machine.handle(saying.input, at: now, into: &effects) }
@@ -117,7 +125,7 @@ final class HubCore: @unchecked Sendable {
     }
 
     /// Tells the clients' event loops what was looked at, so that more is read of those who wait.
-    private func settle(_ sayings: [InputBacklog.Saying]) {
+    private func settle(_ sayings: [Saying]) {
         var owed: [Int: [(id: ConnectionID, cost: Int)]] = [:]
         for saying in sayings where saying.cost > 0 { owed[saying.id.port, default: []].append((saying.id, saying.cost)) }
         for (number, owed) in owed where number < ports.count { ports[number].settle(owed) }

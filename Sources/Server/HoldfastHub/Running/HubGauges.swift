@@ -1,5 +1,5 @@
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 import RoomsWire
 
@@ -22,7 +22,7 @@ final class HubGauges: Sendable {
         var speakers: [RoomsEncoding: Int] = [:]
         var encodings: Set<RoomsEncoding> = []
     }
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     /// The encodings that somebody speaks.
     var encodings: Set<RoomsEncoding> { state.withLockedValue(\.encodings) }

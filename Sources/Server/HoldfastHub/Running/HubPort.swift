@@ -24,7 +24,7 @@ final class HubPort: @unchecked Sendable {
     /// Clients by address whose first frames may be long, and have not been welcomed.
     private var longGreetings: [String: Int] = [:]
     /// What clients said that the machine has not been told.
-    private var inputs: [InputBacklog.Saying] = []
+    private var inputs: [HubCore.Saying] = []
     private var isScheduled = false
     /// Bytes that were handed to sockets, and frames that were dropped, since the gauges were told.
     var bytesOut = 0
@@ -73,7 +73,7 @@ final class HubPort: @unchecked Sendable {
 
     /// Tells the machine at the end of this turn of the loop, with all that other clients say in it.
     func hear(_ input: HubInput, of id: ConnectionID, cost: Int = 0) {
-        inputs.append(InputBacklog.Saying(input: input, id: id, cost: cost))
+        inputs.append(HubCore.Saying(input: input, id: id, cost: cost))
         bytesIn += cost
         guard !isScheduled else { return }
         isScheduled = true

@@ -2,6 +2,7 @@ import Foundation
 import GRDBSQLite
 import RoomCore
 import RoomsStorage
+import WebSocketRuntime
 
 /// Copies a hub's log while it is used.
 actor LogCopier {

@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// What the one who writes a log tells of itself, for those who must not wait until it has written.
 final class LogGauge: Sendable {
@@ -11,7 +11,7 @@ final class LogGauge: Sendable {
         /// Since when it is at work; nil: it is not.
         var began: ContinuousClock.Instant?
     }
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     func health(at now: ContinuousClock.Instant = .now) -> LogHealth {
         state.withLockedValue { state in

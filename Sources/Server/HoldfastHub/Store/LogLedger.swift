@@ -10,6 +10,7 @@ final class LogLedger {
     private let insertRoom: SQLiteStatement
     private let deleteRoom: SQLiteStatement
     private let updateRoom: SQLiteStatement
+    private let trimRoom: SQLiteStatement
     private let renewRoom: SQLiteStatement
     private let insertEntry: SQLiteStatement
     private let insertDevice: SQLiteStatement
@@ -29,6 +30,7 @@ final class LogLedger {
         insertRoom = try connection.prepare("INSERT INTO rooms (name, epoch, head, base, bytes) VALUES (?, ?, 0, 1, 0)")
         deleteRoom = try connection.prepare("DELETE FROM rooms WHERE id = ?")
         updateRoom = try connection.prepare("UPDATE rooms SET head = ?, base = ?, bytes = ? WHERE id = ?")
+        trimRoom = try connection.prepare("UPDATE rooms SET base = ?, bytes = ?, below = ? WHERE id = ?")
         renewRoom = try connection.prepare("UPDATE rooms SET epoch = ? WHERE id = ?")
         insertEntry = try connection.prepare("INSERT INTO entries (place, sender, cseq, body) VALUES (?, ?, ?, ?)")
         insertDevice = try connection.prepare("INSERT INTO devices (room, device, high, message, user, at) VALUES (?, ?, ?, ?, ?, ?)")
@@ -83,6 +85,13 @@ final class LogLedger {
     func update(_ row: RoomRow) throws(SQLiteFailure) {
         updateRoom.bind(1, row.head.head).bind(2, row.head.base).bind(3, row.bytes).bind(4, row.number)
         try updateRoom.run()
+    }
+
+    /// Writes where a room begins now, and what the entry below that was.
+    func trim(_ row: RoomRow) throws(SQLiteFailure) {
+        trimRoom.bind(1, row.head.base).bind(2, row.bytes).bind(4, row.number)
+        if let below = row.head.below { trimRoom.bind(3, below.bytes) } else { trimRoom.bindNothing(3) }
+        try trimRoom.run()
     }
 
     /// Writes another epoch of a room.
@@ -175,15 +184,15 @@ extension LogLedger {
         }
     }
 
-    /// When the last entry of a room was stored, in milliseconds since 1970 UTC, and its name; nil if none is retained.
-    func last(of row: RoomRow) throws(SQLiteFailure) -> (at: Int64, id: MessageID?)? {
-        guard row.number != 0, row.count > 0 else { return nil }
-        first.bind(1, LogSchema.place(room: row.number, seq: row.head.head))
-            .bind(2, LogSchema.place(room: row.number, seq: row.head.head)).bind(3, 1)
+    /// When an entry of a room was stored, in milliseconds since 1970 UTC, and what it was; nil if it is not there.
+    func entry(_ seq: Int64, of row: RoomRow) throws(SQLiteFailure) -> (at: Int64, stamp: EntryStamp?)? {
+        guard row.number != 0 else { return nil }
+        let place = LogSchema.place(room: row.number, seq: seq)
+        first.bind(1, place).bind(2, place).bind(3, 1)
         defer { first.reset() }
         guard try first.step() else { return nil }
         // Of a damaged one it is not told what it was; the room may be written all the same.
-        return (StoredEntry.time(of: first.bytes(0)) ?? 0, StoredEntry.decode(first.bytes(0), seq: row.head.head)?.id)
+        return (StoredEntry.time(of: first.bytes(0)) ?? 0, StoredEntry.decode(first.bytes(0), seq: seq).map(EntryStamp.init))
     }
 
     func delete(_ row: RoomRow, below base: Int64) throws(SQLiteFailure) {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDBSQLite
 import RoomsStorage
+import WebSocketRuntime
 
 /// A log that was opened.
 struct OpenedLog {
@@ -56,7 +57,7 @@ extension LogPlace {
             connection = try connect()
             try check(connection, upTo: checkedBytes)
             // The header is read past the journal, so that an upgrade may be there already.
-            if header.version < Self.version { try connection.run(LogSchema.upgrade) }
+            if header.version < Self.version { try LogSchema.upgrade(connection) }
         } catch { throw error.roomLogError(path: directory) }
         let (mark, commits, renewals) = try settleHigh(connection, reasons, hook)
         let opening = LogOpening(renewals: (header.application == Self.copy ? [.backup] : []) + renewals)

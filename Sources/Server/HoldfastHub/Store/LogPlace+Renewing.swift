@@ -1,6 +1,7 @@
 import Foundation
 import GRDBSQLite
 import RoomsStorage
+import WebSocketRuntime
 
 // Whether the log has gone back since a hub last had it, and new epochs if so: a number that was given may not be given again in one epoch.
 extension LogPlace {

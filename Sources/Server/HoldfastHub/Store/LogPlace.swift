@@ -1,6 +1,7 @@
 import Foundation
 import GRDBSQLite
 import RoomsStorage
+import WebSocketRuntime
 
 /// Where a hub's log lies: a directory, with a file of SQLite, its companions, and a lock.
 struct LogPlace: Sendable {
@@ -18,8 +19,11 @@ struct LogPlace: Sendable {
     func prepare() throws(RoomLogError) -> [String] {
         let isMade: Bool
         do throws(Disk.Failure) { isMade = try Disk.makeDirectory(directory) } catch { throw error.isFull ? .full : .readOnly(directory) }
-        guard !isMade, let stranger else { return Disk.closeToOthers([directory] + files) }
-        return [Disk.remark(onShared: directory, with: stranger)].compactMap(\.self) + Disk.closeToOthers(files)
+        do throws(Disk.Exposure) {
+            guard !isMade, let stranger else { return try Disk.closeToOthers([directory] + files) }
+            let remark = try Disk.remark(onShared: directory, with: stranger)
+            return [remark].compactMap(\.self) + (try Disk.closeToOthers(files))
+        } catch { throw .failed(error.text) }
     }
 
     /// The first thing in the directory, by name, that is no hub's; one that cannot be read is as good as a stranger.
@@ -34,7 +38,7 @@ struct LogPlace: Sendable {
     /// Or that it is a backup, which nobody has opened yet.
     static let copy: UInt32 = 0x4866_5263  // HfRc
     /// The version of its tables, which stands there too.
-    static let version: UInt32 = 3
+    static let version: UInt32 = 4
 
     /// After so many pages of the writer's somebody beside it brings what is in the journal into the file: 4 MB.
     ///
@@ -58,7 +62,8 @@ struct LogPlace: Sendable {
 ///
 /// An entry's key is its room and its number in one: `room << 40 | seq`, so that a room lies in one piece, in order, and no other index
 /// says where. `sender` is the row of the device, so that its numbers can be looked up by a small index; it is never used twice. Entries since
-/// version 3 are sealed, for SQLite has no checksums: what a disk has changed is not handed out.
+/// version 3 are sealed, for SQLite has no checksums: what a disk has changed is not handed out. `below` says what the entry below `base`
+/// was (``EntryStamp``); nothing if there was none, it was damaged, or it was taken away before version 4.
 enum LogSchema {
     static let tables = """
         PRAGMA auto_vacuum = INCREMENTAL;
@@ -66,7 +71,7 @@ enum LogSchema {
         BEGIN;
         CREATE TABLE rooms (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epoch INTEGER NOT NULL CHECK (epoch <> 0), head INTEGER NOT NULL,
-            base INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+            base INTEGER NOT NULL, bytes INTEGER NOT NULL, below BLOB) STRICT;
         CREATE TABLE entries (
             place INTEGER PRIMARY KEY, sender INTEGER NOT NULL, cseq INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
         CREATE UNIQUE INDEX entries_by_sender ON entries (sender, cseq);
@@ -96,15 +101,22 @@ enum LogSchema {
 
     /// Makes the tables of an older version those of the present one.
     ///
-    /// In version 1 rooms were stored before anything was written in them. In version 2 nothing was known of the log as a whole.
-    static let upgrade = """
-        BEGIN IMMEDIATE;
-        \(devicesIndex);
-        DELETE FROM rooms WHERE head = 0 AND NOT EXISTS (SELECT 1 FROM devices WHERE room = rooms.id);
-        \(meta);
-        PRAGMA user_version = \(LogPlace.version);
-        COMMIT;
-        """
+    /// In version 1 rooms were stored before anything was written in them. In version 2 nothing was known of the log as a whole. In
+    /// version 3 nothing was known of the entry below `base`.
+    static func upgrade(_ connection: SQLiteConnection) throws(SQLiteFailure) {
+        // It may have been done before, and SQLite cannot be told to add only what is not there.
+        let hasBelow = try connection.number("SELECT 1 FROM pragma_table_info('rooms') WHERE name = 'below'") != nil
+        try connection.run(
+            """
+            BEGIN IMMEDIATE;
+            \(devicesIndex);
+            DELETE FROM rooms WHERE head = 0 AND NOT EXISTS (SELECT 1 FROM devices WHERE room = rooms.id);
+            \(hasBelow ? "" : "ALTER TABLE rooms ADD COLUMN below BLOB;")
+            \(meta);
+            PRAGMA user_version = \(LogPlace.version);
+            COMMIT;
+            """)
+    }
 
     /// How many bits of a key are the entry's number.
     static let bits: Int64 = 40

@@ -1,6 +1,6 @@
 import GRDBSQLite
 import RoomCore
-import RoomsStorage
+import WebSocketRuntime
 
 /// Reads a hub's log beside the one who writes.
 actor LogReader {
@@ -28,7 +28,7 @@ actor LogReader {
             } catch {
                 // The next order tries with another connection.
                 self.tables = nil
-                if let reply = order.negativeReply { replies.append((index, reply)) }
+                if let reply = order.reply(to: error) { replies.append((index, reply)) }
             }
         }
         if (try? tables.connection.run("COMMIT")) == nil { self.tables = nil }
@@ -52,7 +52,7 @@ actor LogReader {
         try tables.connection.run("BEGIN")
         // If it cannot be ended, the next one cannot begin, and another connection is opened.
         defer { try? tables.connection.run("COMMIT") }
-        guard let row = try tables.room(order.room), case .fetched(_, let entries, _)? = try tables.carryOut(order) else { return nil }
+        guard let row = try tables.room(order.room), case .fetched(_, let entries, _, _)? = try tables.carryOut(order) else { return nil }
         var head = row.head
         if withReads { head.reads = try tables.reads(room: row.number) }
         return (head, entries)

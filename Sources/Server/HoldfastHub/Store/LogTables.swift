@@ -31,7 +31,7 @@ final class LogTables {
 
     init(_ connection: SQLiteConnection) throws(SQLiteFailure) {
         self.connection = connection
-        room = try connection.prepare("SELECT id, epoch, head, base, bytes FROM rooms WHERE name = ?")
+        room = try connection.prepare("SELECT id, epoch, head, base, bytes, below FROM rooms WHERE name = ?")
         reads = try connection.prepare("SELECT user, seq FROM reads WHERE room = ? ORDER BY user")
         device = try connection.prepare("SELECT id, high, message, user, at FROM devices WHERE room = ? AND device = ?")
         owner = try connection.prepare("SELECT user, at FROM devices WHERE device = ? ORDER BY id LIMIT 1")
@@ -46,7 +46,9 @@ final class LogTables {
         room.bind(1, name.text)
         defer { room.reset() }
         guard try room.step() else { return nil }
-        let head = LogHead(epoch: UInt64(bitPattern: room.number(1)), head: room.number(2), base: room.number(3), reads: [])
+        let head = LogHead(
+            epoch: UInt64(bitPattern: room.number(1)), head: room.number(2), base: room.number(3), reads: [],
+            below: EntryStamp(stored: room.bytes(5)))
         return RoomRow(number: room.number(0), head: head, bytes: room.number(4))
     }
 
@@ -134,11 +136,11 @@ extension LogTables {
         case .fetchAfter(let number, let name, let seq, let limit, let bytes):
             guard let row = try room(name) else { return .fetched(number, [], base: 1) }
             return .fetched(
-                number, try entries(room: row.number, after: seq, limit: limit, bytes: bytes), base: row.head.base)
+                number, try entries(room: row.number, after: seq, limit: limit, bytes: bytes), base: row.head.base, below: row.head.below)
         case .fetchBefore(let number, let name, let seq, let limit, let bytes):
             guard let row = try room(name) else { return .fetched(number, [], base: 1) }
             return .fetched(
-                number, try entries(room: row.number, before: seq, limit: limit, bytes: bytes), base: row.head.base)
+                number, try entries(room: row.number, before: seq, limit: limit, bytes: bytes), base: row.head.base, below: row.head.below)
         case .find(let number, let name, let id, let cseq):
             guard let row = try room(name), let sender = try device(id, room: row.number) else { return .found(number, nil) }
             return .found(number, try entry(sender: sender.number, of: id, cseq: cseq))

@@ -52,7 +52,11 @@ extension LogWriter {
 
     private func opened(_ room: OpenRoom, _ name: RoomName, _ ledger: LogLedger) throws(SQLiteFailure) -> LogHead {
         var head = room.row.head
-        if let last = try ledger.last(of: room.row) { (head.last, head.lastID) = (last.at, last.id) }
+        if room.row.count > 0 {
+            if let last = try ledger.entry(head.head, of: room.row) { (head.last, head.lastStamp) = (last.at, last.stamp) }
+        } else {
+            head.lastStamp = head.below
+        }
         head.bytes = room.row.bytes
         head.reads = try ledger.tables.reads(room: room.row.number)
         if let waiting = waitingReads[name] { head.reads = merged(head.reads, waiting) }

@@ -122,7 +122,9 @@ extension LogWriter {
             trimmed += taken
             guard rooms[name] != nil else { continue }
             rooms[name] = room
-            care.replies += [.trimmed(name, base: room.row.head.base), .weighed(name, bytes: room.row.bytes)]
+            care.replies += [
+                .trimmed(name, base: room.row.head.base, below: room.row.head.below), .weighed(name, bytes: room.row.bytes),
+            ]
         }
         return trimmed
     }
@@ -143,8 +145,10 @@ extension LogWriter {
         }
         guard taken > 0 else { return 0 }
         try begin(&batch, ledger)
+        // A cursor that stands there is resumed, and its proof says which entry that was.
+        rest.head.below = try ledger.entry(rest.head.base - 1, of: row)?.stamp
         try ledger.delete(row, below: rest.head.base)
-        try ledger.update(rest)
+        try ledger.trim(rest)
         row = rest
         return taken
     }

@@ -1,6 +1,7 @@
 import GRDBSQLite
 import RoomCore
 import RoomsStorage
+import WebSocketRuntime
 
 /// The one who writes a hub's log.
 actor LogWriter {
@@ -82,7 +83,7 @@ actor LogWriter {
             if let doubt = batch.doubt {
                 self.ledger = nil
                 // Damage is one room's matter, anything else the disk's.
-                if doubt.code & 0xFF != SQLITE_CORRUPT { note(doubt) }
+                if !doubt.isDamage { note(doubt) }
             }
         } catch {
             fail(error)
@@ -115,7 +116,7 @@ actor LogWriter {
             // What cannot be read of one room is no matter of the others.
             do throws(SQLiteFailure) { return try read(order, ledger) } catch {
                 try doubt(error, &batch, ledger)
-                return order.negativeReply
+                return order.reply(to: error)
             }
         }
     }
@@ -174,7 +175,7 @@ actor LogWriter {
         rooms = rooms.filter { $0.value.row.number == 0 }
         note(error)
         // Markers of a room whose row is damaged would fail every commit to come; who has read says so again.
-        if error.code & 0xFF == SQLITE_CORRUPT { (waitingReads, waitingReadCount) = ([:], 0) }
+        if error.isDamage { (waitingReads, waitingReadCount) = ([:], 0) }
         guard let ledger else { return }
         if !ledger.connection.isIdle { try? ledger.connection.run("ROLLBACK") }
         // A full disk leaves the connection as good as it was. After anything else nobody knows: another one is opened.

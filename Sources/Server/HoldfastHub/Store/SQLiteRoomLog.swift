@@ -1,5 +1,6 @@
 package import RoomCore
 package import RoomsStorage
+import WebSocketRuntime
 
 /// The log of a hub in a file of SQLite.
 ///
@@ -152,5 +153,10 @@ extension LogOrder {
         case .fetchAfter(let number, _, _, _, _), .fetchBefore(let number, _, _, _, _), .find(let number, _, _, _): .notFetched(number)
         case .mark, .release: nil
         }
+    }
+
+    /// The answer if it cannot be carried out for this reason.
+    func reply(to failure: SQLiteFailure) -> LogReply? {
+        if case .notFetched(let number, _)? = negativeReply { .notFetched(number, isDamaged: failure.isDamage) } else { negativeReply }
     }
 }

@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// What a router counts, on all event loops.
 final class RouterTally: Sendable {
@@ -9,7 +9,7 @@ final class RouterTally: Sendable {
         var unsayable = 0
         var refused = 0
     }
-    private let status = NIOLockedValueBox(RouterStatus())
+    private let status = LockedValue(RouterStatus())
 
     var now: RouterStatus { status.withLockedValue(\.self) }
 

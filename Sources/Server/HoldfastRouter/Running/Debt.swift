@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import NIOCore
 
 /// What clients of one event loop have sent and the router has not dealt with.
@@ -11,7 +11,7 @@ final class Debt: Sendable {
 
     private let items: [Item]
     private let port: RouterPort
-    private let awaited = NIOLockedValueBox(0)
+    private let awaited = LockedValue(0)
 
     init(_ items: [Item], of port: RouterPort) { (self.items, self.port) = (items, port) }
 

@@ -11,6 +11,8 @@ protocol LinkExit: AnyObject {
     func close(_ frame: CloseFrame, by deadline: NIODeadline)
     /// Cuts the connection without a word.
     func abort()
+    /// The client has joined: from now on its messages may be as long as any.
+    func hasJoined()
     /// Takes nothing more from the client, until ``resume()``.
     func pause()
     /// Takes from the client again.

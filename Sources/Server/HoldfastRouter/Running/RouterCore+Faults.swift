@@ -1,5 +1,4 @@
 import MachineCore
-import NIOConcurrencyHelpers
 import NIOCore
 import WAMPCore
 import WebSocketRuntime

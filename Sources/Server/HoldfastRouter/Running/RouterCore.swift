@@ -1,8 +1,8 @@
 import CodecCore
 import Foundation
 import Holdfast
+import HoldfastServer
 import MachineCore
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import WAMPCore
@@ -13,6 +13,23 @@ import WebSocketRuntime
 ///
 /// SAFETY: all is touched on `loop` only, but for what is constant and what says otherwise.
 final class RouterCore: @unchecked Sendable {
+    /// One input of a client, and what it costs until the machine has been told and what follows is delivered.
+    struct Saying: Sendable {
+        let input: RouterInput
+        let link: RouterLink
+        /// The client's port.
+        let port: Int
+        let cost: Int
+    }
+
+    /// So many inputs of clients are handled before the loop's sockets get their turn, unless that took long before.
+    static let mostInTurn = 256
+    /// So few need no line.
+    private static let fewInputs = 8
+    private static let longestTurn = TimeAmount.milliseconds(5)
+    /// For how long a turn that is to be continued waits: a loop carries out all tasks that are due before it looks after its sockets.
+    private static let pause = TimeAmount.microseconds(50)
+
     let loop: any EventLoop
     let configuration: WAMPRouterConfiguration
     let time: LinkTime
@@ -20,6 +37,9 @@ final class RouterCore: @unchecked Sendable {
     private var journal: RouterJournal
     private let desk: AdmissionDesk
     var machine: RouterMachine
+    /// What clients said beyond what one turn is for.
+    private var backlog = FairQueue<RouterConnection?, Saying>()
+    private var isTurnDue = false
     private var effects: [RouterEffect] = []
     /// Spare memory for ``effects``.
     private var performing: [RouterEffect] = []
@@ -28,7 +48,7 @@ final class RouterCore: @unchecked Sendable {
     var faultEffects: [FaultMachine.Effect] = []
     /// Who waits for a fault to be over.
     var onOver: [UInt64: AsyncStream<Never>.Continuation] = [:]
-    let lastFault = NIOLockedValueBox<UInt64>(0)
+    let lastFault = LockedValue<UInt64>(0)
 
     var sessions: [RouterConnection: RouterSession] = [:]
     private var connections: [WAMPID: RouterConnection] = [:]
@@ -38,15 +58,19 @@ final class RouterCore: @unchecked Sendable {
     private var portsByLoop: [ObjectIdentifier: RouterPort] = [:]
     private var parcels: [[RouterPort.Parcel]] = []
     /// The same ports for any thread.
-    private let directory = NIOLockedValueBox<[RouterPort]>([])
+    private let directory = LockedValue<[RouterPort]>([])
     /// Whose input is being carried out.
     private var cause: RouterConnection?
     private var news = RouterStatus()
     private var alarm: (at: Moment, task: Task<Void, Never>)?
-    private let isStoppingBox = NIOLockedValueBox(false)
+    private let isStoppingBox = LockedValue(false)
     private let stopped = LinkOutcome<Void>()
     /// Connections by address, where only the router knows it; on any thread.
-    let seats: NIOLockedValueBox<AddressSeats>
+    let seats: LockedValue<AddressQuota>
+    /// Bytes that wait for clients, by address; on any thread.
+    let queues: LockedValue<AddressQuota>
+    /// On how many event loops there are clients; on any thread.
+    let portCount: Int
 
     init(_ configuration: WAMPRouterConfiguration, seed: UInt64, time: LinkTime, loops: [any EventLoop]) {
         (self.configuration, self.time, loop) = (configuration, time, loops[0])
@@ -55,7 +79,9 @@ final class RouterCore: @unchecked Sendable {
         machine = RouterMachine(policy: policy, seed: seed)
         journal = RouterJournal(configuration.logger)
         desk = AdmissionDesk(configuration.authenticator, limits: configuration.limits)
-        seats = NIOLockedValueBox(AddressSeats(most: configuration.isBehindProxy ? configuration.server.maximumConnectionsPerAddress : nil))
+        seats = LockedValue(AddressQuota(most: configuration.isBehindProxy ? configuration.server.maximumConnectionsPerAddress : nil))
+        queues = LockedValue(AddressQuota(most: configuration.limits.waitingPerAddress))
+        portCount = min(loops.count, RouterConnection.mostPorts)
         ports = loops.prefix(RouterConnection.mostPorts).enumerated().map { RouterPort($1, number: $0, core: self) }
         parcels = ports.map { _ in [] }
         portsByLoop = Dictionary(uniqueKeysWithValues: ports.map { (ObjectIdentifier($0.loop), $0) })
@@ -79,20 +105,58 @@ final class RouterCore: @unchecked Sendable {
     // MARK: - Inputs
 
     /// Tells the machine what has happened, in order, and starts what it orders.
+    func take(_ inputs: [RouterInput]) {
+        let now = begin()
+        for input in inputs { hear(input, now) }
+        end(now, inputs)
+    }
+
+    /// Tells the machine what clients have said; what is too much for a turn waits for the next ones, and clients take turns.
     ///
-    /// - Parameter debt: Settled when all that follows from it is with the clients' connections, or waits for them within their bounds.
-    func take(_ inputs: [RouterInput], owing debt: Debt? = nil) {
+    /// What they owe is settled when all that follows from it is with the clients' connections, or waits for them within their bounds.
+    func take(_ sayings: [Saying]) {
+        guard !backlog.isEmpty || sayings.count > Self.fewInputs else {
+            let now = begin()
+            for saying in sayings { hear(saying.input, now) }
+            return end(now, sayings.map(\.input), sayings)
+        }
+        for saying in sayings { backlog.add(saying, of: saying.input.connection) }
+        if !isTurnDue { takeTurn() }
+    }
+
+    private func takeTurn() {
+        let (now, latest) = (begin(), NIODeadline.now() + Self.longestTurn)
+        var heard: [Saying] = []
+        repeat {
+            for saying in backlog.next() {
+                hear(saying.input, now)
+                heard.append(saying)
+            }
+        } while !backlog.isEmpty && heard.count < Self.mostInTurn && .now() < latest
+        isTurnDue = !backlog.isEmpty
+        if isTurnDue { loop.assumeIsolated().scheduleTask(in: Self.pause) { self.takeTurn() } }
+        end(now, heard.map(\.input), heard)
+    }
+
+    private func begin() -> Moment {
         let now = time.now()
         // What is due is nobody's doing.
         machine.wake(at: now, into: &effects)
         performAll(now)
-        for input in inputs {
-            cause = input.connection
-            if faults.isIdle { tell(input, now) } else { tellThroughFaults(input, now) }
-            performAll(now)
-        }
+        return now
+    }
+
+    private func hear(_ input: RouterInput, _ now: Moment) {
+        cause = input.connection
+        if faults.isIdle { tell(input, now) } else { tellThroughFaults(input, now) }
+        performAll(now)
+    }
+
+    private func end(_ now: Moment, _ inputs: [RouterInput], _ sayings: [Saying] = []) {
         cause = nil
-        carryOut(now, debt)
+        var owed: [Int: [Debt.Item]] = [:]
+        for saying in sayings where saying.cost > 0 { owed[saying.port, default: []].append((saying.link, saying.cost)) }
+        carryOut(now, owed.compactMap { $0 < ports.count ? Debt($1, of: ports[$0]) : nil })
         // Not before: what came just before the end may have begun an examination.
         for case .closed(let connection) in inputs { desk.forget(connection) }
     }
@@ -158,11 +222,11 @@ final class RouterCore: @unchecked Sendable {
 
     // MARK: - Effects
 
-    func carryOut(_ now: Moment, _ debt: Debt? = nil) {
+    func carryOut(_ now: Moment, _ debts: [Debt] = []) {
         performAll(now)
         tally.add { $0.add(news) }
         news = RouterStatus()
-        post(debt)
+        post(debts)
         setAlarm()
     }
 
@@ -223,16 +287,16 @@ final class RouterCore: @unchecked Sendable {
     }
 
     /// One hop for each event loop and burst.
-    private func post(_ debt: Debt?) {
+    private func post(_ debts: [Debt]) {
         let busy = ports.filter { !parcels[$0.number].isEmpty }
-        debt?.await(busy.count)
+        for debt in debts { debt.await(busy.count) }
         for port in busy {
             let load = parcels[port.number]
             parcels[port.number] = []
             // Even on the own loop not before this turn ends: delivering may bring new inputs.
             port.loop.execute {
                 port.deliver(load)
-                debt?.delivered()
+                for debt in debts { debt.delivered() }
             }
         }
     }

@@ -19,6 +19,12 @@ final class RouterLink: @unchecked Sendable {
     private var exit: (any LinkExit)?
     /// What waits to be handed to the exit.
     private var waiting: Deque<(message: WrittenMessage, load: Backlog.Load)> = []
+    /// What that takes in memory, and how much of it its address has been charged with.
+    private var (queued, charged) = (0, 0)
+    /// The address had been charged with half of what it may when it was last.
+    private var isCrowded = false
+    /// A queue of up to so many bytes is charged to no address, and a longer one by as many at a time: most queues are short.
+    private static let step = 64 << 10
     private var backlog: Backlog
     private var backlogEffects: [Backlog.Effect] = []
     private var backlogAlarm: (at: Moment, task: Task<Void, Never>)?
@@ -31,6 +37,8 @@ final class RouterLink: @unchecked Sendable {
     /// Bytes that the router has not yet looked at.
     private var unheard = 0
     private var isFull = false
+    /// It has asked for more than it takes.
+    private var isGreedy = false
     /// Clients whose queues this one has filled.
     private var holders = 0
     private var isPaused = false
@@ -70,7 +78,7 @@ final class RouterLink: @unchecked Sendable {
     /// What a message costs the router beside its bytes: some bring about far more than they say.
     private static func cost(of message: Result<WAMPMessage, WAMPFormatError>) -> Int {
         switch message {
-        case .success(.subscribe(_, let options, _)) where options["get_retained"]?.bool == true: 64 * 1024
+        case .success(.subscribe(_, let options, _)) where options["get_retained"]?.bool == true: 96 * 1024
         case .success(.call(_, _, let procedure, _)) where WAMPURI.isReserved(procedure): 16 * 1024
         default: 256
         }
@@ -91,7 +99,7 @@ final class RouterLink: @unchecked Sendable {
     }
 
     private func pauseOrResume() {
-        guard isPaused != (isFull || holders > 0) else { return }
+        guard isPaused != (isFull || holders > 0 || isGreedy) else { return }
         isPaused.toggle()
         if isPaused { exit?.pause() } else { exit?.resume() }
     }
@@ -110,6 +118,7 @@ final class RouterLink: @unchecked Sendable {
     /// Tells the client, now or when there is room; false if others have filled its queue.
     func tell(_ written: WrittenMessage, of message: WAMPMessage, from cause: RouterConnection?) -> Bool {
         guard let exit, farewell == nil else { return true }
+        if case .welcome = message { exit.hasJoined() }
         if waiting.isEmpty, exit.send(written) {
             port.carried(written)
             return true
@@ -117,23 +126,73 @@ final class RouterLink: @unchecked Sendable {
         return wait(written, of: message, from: cause)
     }
 
+    /// Whether a long event has no room anyway: a publication that a thousand patterns of one client match is not to be written a
+    /// thousand times in vain.
+    func leavesOut(_ event: WAMPArguments, from cause: RouterConnection?) -> Bool {
+        let bytes = event.weight
+        guard bytes > 4096, !waiting.isEmpty || isOverrun else { return false }
+        if isOverrun || farewell != nil { return true }
+        return cause != id && backlog.refuses(Backlog.Load(bytes: bytes, kind: .event, cause: cause))
+    }
+
     private func wait(_ written: WrittenMessage, of message: WAMPMessage, from cause: RouterConnection?) -> Bool {
         // A client that is cut off still learns why: that is the last it is told.
         if isOverrun { dropWaiting() }
         let kind = isOverrun || cause == id ? .own : message.kind
         let load = Backlog.Load(bytes: written.byteCount, kind: kind, cause: cause)
-        let verdict = backlog.add(load, at: port.time.now(), into: &backlogEffects)
+        // For the little that it asks for it is not cut off, though others of its address have used up what there is.
+        let isLittle = kind == .own && backlog.own + load.bytes <= Self.step
+        guard isOverrun || charge(queued + written.weight) || isLittle else {
+            if kind == .own { overrun() }
+            return kind == .own
+        }
+        return keep(written, load)
+    }
+
+    private func keep(_ written: WrittenMessage, _ load: Backlog.Load) -> Bool {
+        let verdict = backlog.add(load, isCrowded: isCrowded, at: port.time.now(), into: &backlogEffects)
         tellOthers()
         switch verdict {
         case .refused: return false
-        case .kept: waiting.append((written, load))
-        case .overrun:
-            guard let id else { break }
-            isOverrun = true
-            dropWaiting()
-            port.hear(.overrun(id), from: self, cost: 0)
+        case .kept:
+            waiting.append((written, load))
+            queued += written.weight
+            if backlog.own > port.limits.waiting / 4, !isGreedy {
+                isGreedy = true
+                pauseOrResume()
+            }
+        case .overrun: overrun()
         }
         return true
+    }
+
+    private func overrun() {
+        guard let id else { return }
+        isOverrun = true
+        dropWaiting()
+        port.hear(.overrun(id), from: self, cost: 0)
+    }
+
+    /// Charges the address with a queue that is to be so long; false if it has no room for that.
+    private func charge(_ bytes: Int) -> Bool {
+        let missing = bytes - Self.step - charged
+        guard missing > 0 else { return true }
+        let more = max(missing, Self.step)
+        guard let left = port.takeQueue(more, of: address) else { return false }
+        charged += more
+        isCrowded = left < port.limits.waitingPerAddress / 2
+        return true
+    }
+
+    /// The queue is shorter: the client may ask for more, and its address gets back what it was charged with once little waits.
+    private func discharge() {
+        if isGreedy, backlog.own <= port.limits.waiting / 8 {
+            isGreedy = false
+            pauseOrResume()
+        }
+        guard charged > 0, queued <= Self.step else { return }
+        port.leaveQueue(charged, of: address)
+        (charged, isCrowded) = (0, false)
     }
 
     /// There is room again.
@@ -141,9 +200,11 @@ final class RouterLink: @unchecked Sendable {
         let now = waiting.isEmpty ? Moment.start : port.time.now()
         while let exit, let next = waiting.first, exit.send(next.message) {
             waiting.removeFirst()
+            queued -= next.message.weight
             backlog.remove(next.load, at: now, into: &backlogEffects)
             port.carried(next.message)
         }
+        discharge()
         tellOthers()
         sayFarewell()
     }
@@ -170,8 +231,9 @@ final class RouterLink: @unchecked Sendable {
     }
 
     private func dropWaiting() {
-        waiting = []
+        (waiting, queued) = ([], 0)
         backlog.clear(at: port.time.now(), into: &backlogEffects)
+        discharge()
         tellOthers()
     }
 

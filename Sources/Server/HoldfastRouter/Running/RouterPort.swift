@@ -1,6 +1,5 @@
 import CodecCore
 import Holdfast
-import NIOConcurrencyHelpers
 import NIOCore
 import WAMPCore
 import WebSocketCore
@@ -33,8 +32,7 @@ final class RouterPort: @unchecked Sendable {
     private var freeSlots: [Int] = []
     private var count: UInt64 = 0
     /// What clients said that the machine has not been told.
-    private var inputs: [RouterInput] = []
-    private var costs: [Debt.Item] = []
+    private var inputs: [RouterCore.Saying] = []
     private var isScheduled = false
     /// Since the tally was told.
     private var news = RouterTally.News()
@@ -80,6 +78,15 @@ final class RouterPort: @unchecked Sendable {
     /// It has gone.
     func leaveSeat(_ address: String?) { core.seats.withLockedValue { $0.leave(address) } }
 
+    /// So many more bytes are to wait for clients of an address.
+    ///
+    /// - Returns: How many more may then; nil: not even these.
+    func takeQueue(_ bytes: Int, of address: String?) -> Int? {
+        core.queues.withLockedValue { $0.take(address, bytes) ? $0.left(for: address) : nil }
+    }
+    /// They wait no longer.
+    func leaveQueue(_ bytes: Int, of address: String?) { core.queues.withLockedValue { $0.leave(address, bytes) } }
+
     func remove(_ link: RouterLink, _ id: RouterConnection) {
         links[id.slot] = nil
         freeSlots.append(id.slot)
@@ -88,8 +95,7 @@ final class RouterPort: @unchecked Sendable {
 
     /// Tells the machine at the end of this turn of the loop, with all that other clients say in it.
     func hear(_ input: RouterInput, from link: RouterLink, cost: Int) {
-        inputs.append(input)
-        if cost > 0 { costs.append((link, cost)) }
+        inputs.append(RouterCore.Saying(input: input, link: link, port: number, cost: cost))
         guard !isScheduled else { return }
         isScheduled = true
         loop.execute { self.handOver() }
@@ -97,11 +103,10 @@ final class RouterPort: @unchecked Sendable {
 
     private func handOver() {
         isScheduled = false
-        let (batch, owed) = (inputs, costs)
-        (inputs, costs) = ([], [])
+        let batch = inputs
+        inputs = []
         inputs.reserveCapacity(batch.count)
-        let debt = owed.isEmpty ? nil : Debt(owed, of: self)
-        if core.loop === loop { core.take(batch, owing: debt) } else { core.loop.execute { self.core.take(batch, owing: debt) } }
+        if core.loop === loop { core.take(batch) } else { core.loop.execute { self.core.take(batch) } }
     }
 
     /// The router has dealt with so much of what clients said.
@@ -115,13 +120,18 @@ final class RouterPort: @unchecked Sendable {
             switch parcel {
             case .send(let message, let id, let cause):
                 guard let link = link(id) else { continue }
+                if case .event(_, _, _, let arguments) = message, link.leavesOut(arguments, from: cause) {
+                    news.refused += 1
+                    continue
+                }
                 if writesPlainBase64, link.serialization == .json {
                     tell(message.withPlainBase64, link, id, cause)
                 } else {
                     tell(message, link, id, cause)
                 }
             case .sendToAll(let message, let members, let cause):
-                var many = MessageForMany(message, inJSON: writesPlainBase64 ? message.withPlainBase64 : nil)
+                let inJSON = writesPlainBase64 ? message.withPlainBase64 : nil
+                var many = MessageForMany(message, inJSON: inJSON, for: members.count / core.portCount)
                 for id in members where id.port == number { link(id).map { tell(&many, $0, id, cause) } }
             case .gaveUp(let message, let id): link(id)?.lost.goOn(message)
             case .close(let id, let frame): link(id)?.close(frame)

@@ -29,6 +29,7 @@ final class SocketExit: InlineHandler, LinkExit {
         if let peer { transport["peer"] = .text(peer) }
         let link = RouterLink(serialization, transport: transport, from: address, at: port)
         self.link = link
+        socket.limitMessages(to: port.limits.greeting)
         link.opened(self)
     }
 
@@ -50,13 +51,14 @@ final class SocketExit: InlineHandler, LinkExit {
         guard let socket else { return true }
         switch message {
         case .own(let kind, let bytes): return bytes.withUnsafeBytes { socket.send(kind, $0.bytes) }
-        case .shared(let message): return socket.send(message)
+        case .shared(let message, _): return socket.send(message)
         }
     }
 
     // A socket has a deadline of its own.
     func close(_ frame: CloseFrame, by _: NIODeadline) { socket?.close(code: frame.code ?? .normal, reason: frame.reason) }
     func abort() { socket?.abort() }
+    func hasJoined() { socket?.limitMessages(to: nil) }
     func pause() { socket?.pauseReceiving() }
     func resume() { socket?.resumeReceiving() }
 }

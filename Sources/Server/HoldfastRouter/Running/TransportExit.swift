@@ -127,6 +127,8 @@ final class TransportExit: LinkExit, @unchecked Sendable {
     }
 
     func abort() { transport.abort() }
+    // The transport says how long its messages may be.
+    func hasJoined() {}
     func pause() { onResume = onResume ?? port.loop.makePromise() }
     func resume() { onResume.take()?.succeed() }
 }

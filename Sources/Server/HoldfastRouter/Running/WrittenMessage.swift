@@ -7,8 +7,8 @@ import WebSocketNIO
 enum WrittenMessage: Sendable {
     /// For one client.
     case own(MessageKind, [UInt8])
-    /// The sockets of one event loop write the same bytes.
-    case shared(SharedMessage)
+    /// The sockets of one event loop write the same bytes, about so many of them.
+    case shared(SharedMessage, by: Int)
 
     init(_ message: WAMPMessage, as serialization: WAMPSerialization) throws(CodecError) {
         self = .own(serialization.messageKind, try message.encoded(as: serialization))
@@ -17,7 +17,15 @@ enum WrittenMessage: Sendable {
     var byteCount: Int {
         switch self {
         case .own(_, let bytes): bytes.count
-        case .shared(let message): message.byteCount
+        case .shared(let message, _): message.byteCount
+        }
+    }
+
+    /// What it takes in memory while it waits for one client.
+    var weight: Int {
+        switch self {
+        case .own(_, let bytes): 64 + bytes.count
+        case .shared(let message, let sharers): 64 + message.byteCount / sharers
         }
     }
 
@@ -25,7 +33,7 @@ enum WrittenMessage: Sendable {
     var message: Message {
         switch self {
         case .own(let kind, let bytes): Message(kind, bytes)
-        case .shared(let message): Message(message.kind, Array(message.payload))
+        case .shared(let message, _): Message(message.kind, Array(message.payload))
         }
     }
 }
@@ -35,26 +43,30 @@ struct MessageForMany {
     let message: WAMPMessage
     /// Nil: the same.
     private let inJSON: WAMPMessage?
+    /// How many clients it is for, at least 1.
+    private let sharers: Int
     private var json: Result<WrittenMessage, CodecError>?
     private var messagePack: Result<WrittenMessage, CodecError>?
     private var cbor: Result<WrittenMessage, CodecError>?
 
-    init(_ message: WAMPMessage, inJSON: WAMPMessage? = nil) { (self.message, self.inJSON) = (message, inJSON) }
+    init(_ message: WAMPMessage, inJSON: WAMPMessage? = nil, for sharers: Int) {
+        (self.message, self.inJSON, self.sharers) = (message, inJSON, max(sharers, 1))
+    }
 
     mutating func written(as serialization: WAMPSerialization) throws(CodecError) -> WrittenMessage {
         switch serialization {
-        case .json: if let inJSON { try Self.once(&json, inJSON, serialization) } else { try Self.once(&json, message, serialization) }
-        case .messagePack: try Self.once(&messagePack, message, serialization)
-        case .cbor: try Self.once(&cbor, message, serialization)
+        case .json: try Self.once(&json, inJSON ?? message, serialization, sharers)
+        case .messagePack: try Self.once(&messagePack, message, serialization, sharers)
+        case .cbor: try Self.once(&cbor, message, serialization, sharers)
         }
     }
 
     private static func once(
-        _ place: inout Result<WrittenMessage, CodecError>?, _ message: WAMPMessage, _ serialization: WAMPSerialization
+        _ place: inout Result<WrittenMessage, CodecError>?, _ message: WAMPMessage, _ serialization: WAMPSerialization, _ sharers: Int
     ) throws(CodecError) -> WrittenMessage {
         if let place { return try place.get() }
         let result = Result { () throws(CodecError) in
-            WrittenMessage.shared(SharedMessage(serialization.messageKind, try message.encoded(as: serialization)))
+            WrittenMessage.shared(SharedMessage(serialization.messageKind, try message.encoded(as: serialization)), by: sharers)
         }
         place = result
         return try result.get()

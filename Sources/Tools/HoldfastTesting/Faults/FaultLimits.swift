@@ -5,6 +5,8 @@ enum FaultLimits {
     /// What recurs does so no more often.
     static let shortestInterval = Duration.milliseconds(1)
     static let bytes = 1...1 << 50
+    /// Bytes a second.
+    static let rates = 1...10 << 30
     static let steps = 1000
 }
 

@@ -90,7 +90,7 @@ struct FaultParser {
     private mutating func rate() throws(FaultScriptError) -> Int {
         let rate = words.first.flatMap { word -> Int? in
             let text = word.text.lowercased()
-            return text.hasSuffix("/s") ? FaultQuantity.bytes(text.dropLast(2), within: Throttle.rates) : nil
+            return text.hasSuffix("/s") ? FaultQuantity.bytes(text.dropLast(2), within: FaultLimits.rates) : nil
         }
         guard let rate else { throw problem("a rate such as 16KiB/s, of 1B/s to 10GiB/s") }
         words.removeFirst()

@@ -1,202 +1,204 @@
-import DequeModule
-import NIOCore
+#if SwiftNIO
+    import DequeModule
+    import NIOCore
 
-/// Reads one side of a relay and writes to the other: in order, after the delay, no faster than the other side or a throttle takes it.
-final class RelayHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+    /// Reads one side of a relay and writes to the other: in order, after the delay, no faster than the other side or a throttle takes it.
+    final class RelayHandler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
 
-    private enum Parcel {
-        case bytes(ByteBuffer)
-        /// This side sends nothing more, but still reads.
-        case end
-        /// This side is gone.
-        case hangUp
-    }
-    /// What may be under way to the other side before no more is read.
-    private static let capacity = 256 * 1024
-    /// What a piece costs beside its bytes, so that a great many small ones do not fill memory either.
-    private static let overhead = 64
-
-    private let direction: LinkDirections
-    private let conditions: LinkConditions
-    private let budget: RelayBudget
-    private var context: ChannelHandlerContext?
-    private weak var other: RelayHandler?
-    private var parcels: Deque<(due: NIODeadline, parcel: Parcel)> = []
-    private var cost = 0
-    private var alarm: (due: NIODeadline, task: Scheduled<Void>)?
-    /// Something was swallowed, so what this side sends makes no sense any more, and is swallowed to the end.
-    private var hasLost = false
-
-    private init(_ direction: LinkDirections, _ conditions: LinkConditions, _ budget: RelayBudget) {
-        (self.direction, self.conditions, self.budget) = (direction, conditions, budget)
-    }
-
-    /// Connects two channels of one event loop.
-    ///
-    /// Call on it.
-    static func join(_ near: any Channel, _ far: any Channel, _ conditions: LinkConditions) throws {
-        let budget = RelayBudget(conditions)
-        let (nearSide, farSide) = (RelayHandler(.up, conditions, budget), RelayHandler(.down, conditions, budget))
-        (nearSide.other, farSide.other) = (farSide, nearSide)
-        try far.pipeline.syncOperations.addHandler(farSide)
-        try near.pipeline.syncOperations.addHandler(nearSide)
-        for side in [nearSide, farSide] {
-            let bound = NIOLoopBound(side, eventLoop: near.eventLoop)
-            // Keeps the side until it has nothing more to pass on, also when its channel is gone.
-            conditions.observe(ObjectIdentifier(side)) { bound.eventLoop.execute { bound.value.pass() } }
-            side.pass()
+        private enum Parcel {
+            case bytes(ByteBuffer)
+            /// This side sends nothing more, but still reads.
+            case end
+            /// This side is gone.
+            case hangUp
         }
-    }
+        /// What may be under way to the other side before no more is read.
+        private static let capacity = 256 * 1024
+        /// What a piece costs beside its bytes, so that a great many small ones do not fill memory either.
+        private static let overhead = 64
 
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+        private let direction: LinkDirections
+        private let conditions: LinkConditions
+        private let budget: RelayBudget
+        private var context: ChannelHandlerContext?
+        private weak var other: RelayHandler?
+        private var parcels: Deque<(due: NIODeadline, parcel: Parcel)> = []
+        private var cost = 0
+        private var alarm: (due: NIODeadline, task: Scheduled<Void>)?
+        /// Something was swallowed, so what this side sends makes no sense any more, and is swallowed to the end.
+        private var hasLost = false
 
-    func handlerRemoved(context: ChannelHandlerContext) {
-        self.context = nil
-        put(.hangUp)
-        pass()
-        other?.pass()
-    }
-
-    func channelActive(context: ChannelHandlerContext) {
-        pass()
-        context.fireChannelActive()
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let bytes = unwrapInboundIn(data)
-        if !swallows() { put(.bytes(Self.compact(bytes))) }
-    }
-
-    func channelReadComplete(context: ChannelHandlerContext) {
-        pass()
-        context.fireChannelReadComplete()
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed? = event as? ChannelEvent, !swallows() {
-            put(.end)
-            pass()
+        private init(_ direction: LinkDirections, _ conditions: LinkConditions, _ budget: RelayBudget) {
+            (self.direction, self.conditions, self.budget) = (direction, conditions, budget)
         }
-        context.fireUserInboundEventTriggered(event)
-    }
 
-    /// This side takes again what the other sends.
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { other?.pass() }
-        context.fireChannelWritabilityChanged()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
-
-    /// The loop's time; both sides share the loop, and one of them may have left it.
-    private var now: NIODeadline { (context ?? other?.context)?.eventLoop.now ?? .now() }
-
-    /// Whether what this side sends now is lost.
-    private func swallows() -> Bool {
-        if conditions.present.swallowed.contains(direction) { hasLost = true }
-        return hasLost
-    }
-
-    /// A few bytes in a large buffer, in a small one.
-    private static func compact(_ bytes: ByteBuffer) -> ByteBuffer {
-        bytes.storageCapacity > 2 * bytes.readableBytes + 1024 ? ByteBuffer(bytes: bytes.readableBytesView) : bytes
-    }
-
-    private func put(_ parcel: Parcel) {
-        let due = max(now + TimeAmount(conditions.drawDelay()), parcels.last?.due ?? .distantPast)
-        parcels.append((due, parcel))
-        if case .bytes(let bytes) = parcel { cost += bytes.readableBytes + Self.overhead }
-    }
-
-    /// Passes on what is due, as far as the other side and the throttle let it; then reads on.
-    private func pass() {
-        let present = conditions.present
-        let isSwallowed = present.swallowed.contains(direction)
-        guard let other, let target = other.context else {
-            if isSwallowed { context?.read() } else { finish() }
-            return
-        }
-        guard !present.isStalled, !budget.isSpent else { return }
-        var hasWritten = false
-        let now = now
-        pieces: while let first = parcels.first, target.channel.isWritable || !target.channel.isActive {
-            guard first.due <= now else {
-                setAlarm(first.due)
-                break
+        /// Connects two channels of one event loop.
+        ///
+        /// Call on it.
+        static func join(_ near: any Channel, _ far: any Channel, _ conditions: LinkConditions) throws {
+            let budget = RelayBudget(conditions)
+            let (nearSide, farSide) = (RelayHandler(.up, conditions, budget), RelayHandler(.down, conditions, budget))
+            (nearSide.other, farSide.other) = (farSide, nearSide)
+            try far.pipeline.syncOperations.addHandler(farSide)
+            try near.pipeline.syncOperations.addHandler(nearSide)
+            for side in [nearSide, farSide] {
+                let bound = NIOLoopBound(side, eventLoop: near.eventLoop)
+                // Keeps the side until it has nothing more to pass on, also when its channel is gone.
+                conditions.observe(ObjectIdentifier(side)) { bound.eventLoop.execute { bound.value.pass() } }
+                side.pass()
             }
-            switch first.parcel {
-            case .bytes(let bytes):
-                let grant = conditions.grant(min(bytes.readableBytes, budget.left(under: present.limit)), direction, at: now)
-                guard grant.count > 0 else {
-                    setAlarm(grant.next)
-                    break pieces
+        }
+
+        func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+        func handlerRemoved(context: ChannelHandlerContext) {
+            self.context = nil
+            put(.hangUp)
+            pass()
+            other?.pass()
+        }
+
+        func channelActive(context: ChannelHandlerContext) {
+            pass()
+            context.fireChannelActive()
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let bytes = unwrapInboundIn(data)
+            if !swallows() { put(.bytes(Self.compact(bytes))) }
+        }
+
+        func channelReadComplete(context: ChannelHandlerContext) {
+            pass()
+            context.fireChannelReadComplete()
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if case .inputClosed? = event as? ChannelEvent, !swallows() {
+                put(.end)
+                pass()
+            }
+            context.fireUserInboundEventTriggered(event)
+        }
+
+        /// This side takes again what the other sends.
+        func channelWritabilityChanged(context: ChannelHandlerContext) {
+            if context.channel.isWritable { other?.pass() }
+            context.fireChannelWritabilityChanged()
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+        /// The loop's time; both sides share the loop, and one of them may have left it.
+        private var now: NIODeadline { (context ?? other?.context)?.eventLoop.now ?? .now() }
+
+        /// Whether what this side sends now is lost.
+        private func swallows() -> Bool {
+            if conditions.present.swallowed.contains(direction) { hasLost = true }
+            return hasLost
+        }
+
+        /// A few bytes in a large buffer, in a small one.
+        private static func compact(_ bytes: ByteBuffer) -> ByteBuffer {
+            bytes.storageCapacity > 2 * bytes.readableBytes + 1024 ? ByteBuffer(bytes: bytes.readableBytesView) : bytes
+        }
+
+        private func put(_ parcel: Parcel) {
+            let due = max(now + TimeAmount(conditions.drawDelay()), parcels.last?.due ?? .distantPast)
+            parcels.append((due, parcel))
+            if case .bytes(let bytes) = parcel { cost += bytes.readableBytes + Self.overhead }
+        }
+
+        /// Passes on what is due, as far as the other side and the throttle let it; then reads on.
+        private func pass() {
+            let present = conditions.present
+            let isSwallowed = present.swallowed.contains(direction)
+            guard let other, let target = other.context else {
+                if isSwallowed { context?.read() } else { finish() }
+                return
+            }
+            guard !present.isStalled, !budget.isSpent else { return }
+            var hasWritten = false
+            let now = now
+            pieces: while let first = parcels.first, target.channel.isWritable || !target.channel.isActive {
+                guard first.due <= now else {
+                    setAlarm(first.due)
+                    break
                 }
-                write(grant.count, of: bytes, to: target)
-                hasWritten = true
-                budget.spend(grant.count)
-                if budget.isSpent, let limit = present.limit { return cut(limit.ending) }
-            case .end:
+                switch first.parcel {
+                case .bytes(let bytes):
+                    let grant = conditions.grant(min(bytes.readableBytes, budget.left(under: present.limit)), direction, at: now)
+                    guard grant.count > 0 else {
+                        setAlarm(grant.next)
+                        break pieces
+                    }
+                    write(grant.count, of: bytes, to: target)
+                    hasWritten = true
+                    budget.spend(grant.count)
+                    if budget.isSpent, let limit = present.limit { return cut(limit.ending) }
+                case .end:
+                    parcels.removeFirst()
+                    other.close(.output)
+                case .hangUp:
+                    // Who swallows keeps also this to itself, as long as it swallows.
+                    if isSwallowed { break pieces }
+                    parcels.removeFirst()
+                    other.close(.all)
+                }
+            }
+            if hasWritten { target.flush() }
+            if cost < Self.capacity { context?.read() }
+        }
+
+        /// Writes the beginning of the first parcel, and keeps the rest.
+        private func write(_ count: Int, of bytes: ByteBuffer, to target: ChannelHandlerContext) {
+            var rest = bytes
+            guard let piece = rest.readSlice(length: count) else { return }
+            target.write(wrapOutboundOut(piece), promise: nil)
+            conditions.note(carried: count, direction)
+            cost -= count
+            if rest.readableBytes > 0 {
+                parcels[0].parcel = .bytes(rest)
+            } else {
                 parcels.removeFirst()
-                other.close(.output)
-            case .hangUp:
-                // Who swallows keeps also this to itself, as long as it swallows.
-                if isSwallowed { break pieces }
-                parcels.removeFirst()
-                other.close(.all)
+                cost -= Self.overhead
             }
         }
-        if hasWritten { target.flush() }
-        if cost < Self.capacity { context?.read() }
-    }
 
-    /// Writes the beginning of the first parcel, and keeps the rest.
-    private func write(_ count: Int, of bytes: ByteBuffer, to target: ChannelHandlerContext) {
-        var rest = bytes
-        guard let piece = rest.readSlice(length: count) else { return }
-        target.write(wrapOutboundOut(piece), promise: nil)
-        conditions.note(carried: count, direction)
-        cost -= count
-        if rest.readableBytes > 0 {
-            parcels[0].parcel = .bytes(rest)
-        } else {
-            parcels.removeFirst()
-            cost -= Self.overhead
+        /// Breaks both connections, after what was written.
+        private func cut(_ ending: LinkEnding) {
+            guard let channel = context?.channel ?? other?.context?.channel, let target = other?.context?.channel else { return }
+            let written = channel.eventLoop.makePromise(of: Void.self)
+            written.futureResult.whenComplete { _ in [target, channel].hangUp(ending) }
+            target.writeAndFlush(ByteBuffer(), promise: written)
+        }
+
+        /// Ends this side once everything written has left.
+        private func close(_ mode: CloseMode) {
+            guard let context else { return }
+            let written = context.eventLoop.makePromise(of: Void.self)
+            written.futureResult.assumeIsolated().whenComplete { _ in context.close(mode: mode, promise: nil) }
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+        }
+
+        /// The other side is gone: there is nothing more to do.
+        private func finish() {
+            (parcels, cost) = ([], 0)
+            alarm?.task.cancel()
+            conditions.forget(ObjectIdentifier(self))
+        }
+
+        private func setAlarm(_ due: NIODeadline) {
+            if let alarm, alarm.due <= due { return }
+            guard let loop = other?.context?.eventLoop else { return }
+            alarm?.task.cancel()
+            let task = loop.assumeIsolated().scheduleTask(deadline: due) { [self] in
+                alarm = nil
+                pass()
+            }
+            alarm = (due, task)
         }
     }
-
-    /// Breaks both connections, after what was written.
-    private func cut(_ ending: LinkEnding) {
-        guard let channel = context?.channel ?? other?.context?.channel, let target = other?.context?.channel else { return }
-        let written = channel.eventLoop.makePromise(of: Void.self)
-        written.futureResult.whenComplete { _ in [target, channel].hangUp(ending) }
-        target.writeAndFlush(ByteBuffer(), promise: written)
-    }
-
-    /// Ends this side once everything written has left.
-    private func close(_ mode: CloseMode) {
-        guard let context else { return }
-        let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenComplete { _ in context.close(mode: mode, promise: nil) }
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
-    }
-
-    /// The other side is gone: there is nothing more to do.
-    private func finish() {
-        (parcels, cost) = ([], 0)
-        alarm?.task.cancel()
-        conditions.forget(ObjectIdentifier(self))
-    }
-
-    private func setAlarm(_ due: NIODeadline) {
-        if let alarm, alarm.due <= due { return }
-        guard let loop = other?.context?.eventLoop else { return }
-        alarm?.task.cancel()
-        let task = loop.assumeIsolated().scheduleTask(deadline: due) { [self] in
-            alarm = nil
-            pass()
-        }
-        alarm = (due, task)
-    }
-}
+#endif

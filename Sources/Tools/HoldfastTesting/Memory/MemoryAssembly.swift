@@ -39,7 +39,7 @@ struct MemoryAssembly {
     }
 
     private func check(_ size: Int) throws(ProtocolViolation) {
-        if size > limit { throw ProtocolViolation(.messageTooBig, "\(size) bytes, at most \(limit) are allowed") }
+        if size > limit { throw ProtocolViolation(.messageTooBig, "\(size) bytes, at most \(limit) are allowed (limits.message)") }
     }
 }
 

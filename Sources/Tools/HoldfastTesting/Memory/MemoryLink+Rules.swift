@@ -29,7 +29,7 @@ extension MemoryLink {
     /// The peer broke a rule: say which, and end (RFC 6455 §7.1.7).
     func fail(_ role: Role, _ violation: ProtocolViolation) {
         self[role].isDiscarding = true
-        let error = TransportError(.protocolViolation, "the peer broke the protocol: \(violation)", underlying: violation)
+        let error = TransportError(violation)
         self[role].failure = self[role].failure ?? error
         self[role].ports.outbound.finish(error, discarding: true)
         feedClosing(role, .fail(CloseFrame(violation.closeCode, reason: violation.description)))

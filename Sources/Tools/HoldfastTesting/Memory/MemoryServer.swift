@@ -1,5 +1,5 @@
 public import Holdfast
-internal import NIOConcurrencyHelpers
+internal import WebSocketRuntime
 
 /// A server in memory, for tests of whatever connects and connects again: tells of every attempt, and the test decides what
 /// becomes of it.
@@ -25,7 +25,7 @@ public final class MemoryServer: Sendable {
         configuration: WebSocketConfiguration = WebSocketConfiguration(), clock: C = ContinuousClock()
     ) where C.Duration == Duration {
         (attempts, announce) = AsyncStream.makeStream()
-        let held = NIOLockedValueBox<[MemoryTransport]>([])
+        let held = LockedValue<[MemoryTransport]>([])
         pair = { agreement in
             let ends = MemoryTransport.pair(agreement: agreement, configuration: configuration, clock: clock)
             held.withLockedValue { held in

@@ -43,7 +43,7 @@ import HoldfastRooms
         guard isOpen else { return }
         chat.markRead()
         let picture = ChatBoard.Picture(
-            title: chat.title, people: chat.people.map(\.text), typing: chat.typing.map(\.text), connection: chat.connection,
+            title: chat.title, people: chat.people.map(\.user.text), typing: chat.typing.map(\.text), connection: chat.connection,
             roundTrip: roundTrip, messages: chat.messages, hasEarlier: chat.hasEarlier, problem: chat.problem)
         let size = ScreenPicture.size
         guard last != Source(picture: picture, board: board, columns: size.columns, rows: size.rows) else { return }

@@ -1,5 +1,5 @@
 import HoldfastRooms
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Sends lines as messages, and tells of each what has become of it, in their order.
 ///
@@ -24,7 +24,7 @@ struct LineSender: Sendable {
     /// Puts a text into the outbox; nil: it is no JSON.
     let submit: @Sendable (String) async throws(RoomsError) -> Receipt?
     /// When the last was stored: all that waited meanwhile were not to be.
-    private let progress = NIOLockedValueBox(ContinuousClock.now)
+    private let progress = LockedValue(ContinuousClock.now)
 
     init(
         rooms: Rooms, patience: Duration, skipsEmpty: Bool = false,

@@ -9,7 +9,7 @@ extension Outcome {
             case .refused, .failed, .notQueued, .discarded, .unknownMessage: .refused
             case .store, .left, .closed: .failed
             case .connection(let error): Outcome(error)
-            case .timedOut: .unreachable
+            case .notAHub, .timedOut: .unreachable
             case .cancelled: .interrupted
             }
     }

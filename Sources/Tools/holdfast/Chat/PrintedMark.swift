@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastRooms
+import WebSocketRuntime
 
 /// How far a room was printed, in a file beside its store: that may have received more when its program ends.
 final class PrintedMark {
@@ -14,8 +15,12 @@ final class PrintedMark {
         // A name of any text, as one of a file.
         let name = Data(room.text.utf8).base64EncodedString().replacing("/", with: "_")
         let path = store + "/printed-" + name
-        if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
-        file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        // Which room somebody reads is nobody else's business, whatever the umask.
+        do throws(Disk.Failure) {
+            file = FileHandle(fileDescriptor: try Disk.openFile(path), closeOnDealloc: true)
+        } catch {
+            throw RoomStoreError.failed("\(path) is no file of ours: \(error.text)")
+        }
         let numbers = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self).split(whereSeparator: \.isWhitespace)
         if numbers.count == 2, let seq = Int64(numbers[0]), let epoch = UInt64(numbers[1]) {
             position = LogPosition(epoch: epoch, seq: seq)

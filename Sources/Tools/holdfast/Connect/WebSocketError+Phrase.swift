@@ -13,6 +13,7 @@ extension WebSocketError {
         let body = String(decoding: body.prefix(Self.bodyLimit), as: UTF8.self)
         lines += body.split(whereSeparator: \.isNewline).map(\.escapedOnOneLine)
         if let record = closeRecord, let received = record.received, code == .closed {
+            if !received.reason.isEmpty { lines.append("its reason: \(received.reason.escapedOnOneLine)") }
             lines.append((received.code ?? .noStatus).meaning)
         }
         return lines

@@ -30,11 +30,6 @@ struct DoctorReport: Encodable, Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         // Nothing here fails to encode: numbers are finite, and the rest is text.
-        let text = (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-        return text.unicodeScalars.reduce(into: "") { result, scalar in
-            guard scalar.drivesTerminal, scalar != "\n", scalar.value <= 0xFFFF else { return result.unicodeScalars.append(scalar) }
-            let digits = String(scalar.value, radix: 16)
-            result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        }
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self).escapedWithinJSONLines } ?? "{}"
     }
 }

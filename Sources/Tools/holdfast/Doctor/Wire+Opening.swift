@@ -10,7 +10,7 @@ extension Wire {
         var options = errand.options
         change(&options)
         var view = UpgradeView()
-        view.subprotocolsOffered = options.subprotocols
+        view.offer(options.subprotocols)
         do throws(TransportError) {
             let handshake = try request(options, deflate)
             let link = try await NIOConnector.bytes(options)
@@ -84,7 +84,7 @@ extension Wire {
     ) async throws(TransportError) -> Wire {
         do throws(HandshakeFailure) {
             let agreement = try handshake.check(head)
-            (view.subprotocol, view.extensions) = (agreement.subprotocol, agreement.extensions)
+            view.take(agreement)
             return Wire(link, view: view, deflate: agreement.deflate, rest: rest)
         } catch  where error.kind == .refused {
             var failure = TransportError(.refused, "the server answered \(head)", underlying: error)

@@ -11,7 +11,9 @@ struct MetricsPage: Sendable {
     /// The server of the page; of what it costs itself the registry is not told.
     var server: WebSocketServer {
         var configuration = WebSocketServerConfiguration()
-        (configuration.port, configuration.metrics, configuration.maximumConnections) = (port, NOOPMetricsHandler.instance, 16)
+        (configuration.port, configuration.metrics) = (port, NOOPMetricsHandler.instance)
+        // Those that say nothing do not keep others out for long.
+        (configuration.maximumConnections, configuration.timeouts.handshake) = (64, .seconds(2))
         return WebSocketServer(
             configuration: configuration, upgrade: { _ in .refuse(.notFound) }, http: { Self.answer($0, registry) }, handler: { _, _ in })
     }

@@ -57,8 +57,9 @@ struct ConnectionOptions: ParsableArguments {
         if let ca, access(ca, R_OK) != 0 {
             throw ValidationError("--ca: cannot read \(ca.escapedOnOneLine): \(String(cString: strerror(errno))).")
         }
-        for name in subprotocol where name.isEmpty || !name.unicodeScalars.allSatisfy(HeaderArgument.isTokenPart) {
-            throw ValidationError("--subprotocol: \"\(name.escapedOnOneLine)\" is not a token; use letters, digits and - . _")
+        for (index, name) in subprotocol.enumerated() where name.isEmpty || !name.unicodeScalars.allSatisfy(HeaderArgument.isTokenPart) {
+            // Its name is not told: it may be a secret.
+            throw ValidationError("--subprotocol: number \(index + 1) is not a token; use letters, digits and - . _")
         }
         let authorizations = [
             bearer.map { _ in "--bearer" }, login.basic.map { _ in "--basic" },

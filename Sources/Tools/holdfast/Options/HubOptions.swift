@@ -67,7 +67,7 @@ struct HubOptions: ParsableArguments {
             "Change a limit of each connection, user or address, such as user.connections=5; may be repeated. There are \(HubLimit.names).",
             discussion: """
                 Messages, bytes and joins are by the second. An address has 1000 connections at most unless it is said otherwise, and \
-                beside them 100 of plain HTTP (address.http), of which the hub takes 1000 in all (hub.http).
+                never more than half of all; beside them 100 of plain HTTP (address.http), of which the hub takes 1000 in all (hub.http).
                 """,
             valueName: "name=number"))
     var limit: [HubLimit] = []
@@ -114,10 +114,10 @@ struct HubOptions: ParsableArguments {
         configuration.server.compression = nil
         configuration.server.unsentLimit = HubConfiguration(data: "").server.unsentLimit
         configuration.server.maximumConnections = OpenFiles.makeRoom(forConnections: maxConnections ?? 10_000)
-        // One address does not take them all, unless it is told that it may.
-        configuration.perAddress.connections = min(
-            configuration.perAddress.connections, Int64(configuration.server.maximumConnections / 2))
         for limit in limit { limit.apply(to: &configuration) }
+        // One address does not take them all.
+        let share = OpenFiles.share(ofConnections: configuration.server.maximumConnections)
+        configuration.perAddress.connections = min(configuration.perAddress.connections, Int64(share))
         configuration.isBehindProxy = behindProxy
         configuration.logger.logLevel = isQuiet ? .error : .notice
         configuration.takesDevelopmentTokens = dev

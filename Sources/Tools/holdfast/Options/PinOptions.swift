@@ -1,6 +1,6 @@
 import ArgumentParser
 import Holdfast
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Which keys the server's chain is expected to have.
 struct PinOptions: ParsableArguments {
@@ -22,7 +22,7 @@ struct PinOptions: ParsableArguments {
     func apply(to tls: inout TLSOptions, for url: WebSocketURL) {
         guard !pin.isEmpty else { return }
         tls.pins = [PinSet(url.host, pins: pin, mode: pinReportOnly ? .reportOnly : .enforce)]
-        let warned = NIOLockedValueBox(false)
+        let warned = LockedValue(false)
         tls.onPinReport = { report in
             // A refusal is told by the error; the many connections of a benchmark would all warn of the same.
             guard !report.isRefused else { return }

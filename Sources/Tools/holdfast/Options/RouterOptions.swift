@@ -47,6 +47,9 @@ struct RouterOptions: ParsableArguments {
     @Flag(help: "Offer neither the meta API nor its events.")
     var noMeta = false
 
+    @Flag(help: "Let every client end the sessions of others, by wamp.session.kill and its kin.")
+    var allowKill = false
+
     @Option(
         help: ArgumentHelp(
             "Let one address have so many connections, at most half of all that there may be (default: 1000).", valueName: "count"))
@@ -77,7 +80,7 @@ struct RouterOptions: ParsableArguments {
     func configuration(_ server: WebSocketServerConfiguration, _ log: ServerLog) throws -> WAMPRouterConfiguration {
         var policy = RouterPolicy()
         if !realm.isEmpty { policy.realms = Set(realm) }
-        (policy.hasStrictURIs, policy.hasMetaAPI) = (strictUris, !noMeta)
+        (policy.hasStrictURIs, policy.hasMetaAPI, policy.allowsKilling) = (strictUris, !noMeta, allowKill)
         (policy.historyLength, policy.quirks) = (history, quirks.policy)
         var configuration = WAMPRouterConfiguration(policy: policy)
         let defaults = configuration.server
@@ -95,6 +98,7 @@ struct RouterOptions: ParsableArguments {
         configuration.server.compression = nil
         // Two long messages in a row are no sign of a slow client.
         configuration.limits.waiting = max(configuration.limits.waiting, 4 * min(server.limits.message, .max / 4))
+        configuration.limits.waitingPerAddress = max(configuration.limits.waitingPerAddress, configuration.limits.waiting)
         configuration.authenticator = try roster(log)
         configuration.logger = Logger(label: "holdfast.router") { _ in ServerLogHandler(lines: log, logLevel: trace ? .trace : .info) }
         return configuration

@@ -43,6 +43,13 @@ extension StringProtocol {
     }
 }
 
+extension String {
+    /// JSON on several lines that means the same, with what could drive a terminal written out, but for the ends of the lines.
+    var escapedWithinJSONLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map(\.escapedWithinJSON).joined(separator: "\n")
+    }
+}
+
 extension Unicode.Scalar {
     /// True for what moves the cursor, changes its state, or reorders what follows (bidirectional overrides).
     var drivesTerminal: Bool {

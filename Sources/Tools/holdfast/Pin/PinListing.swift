@@ -15,6 +15,8 @@ struct PinListing {
     }
 
     /// One object; keys in the order of the alphabet.
+    ///
+    /// Nothing in it can drive a terminal: names are the server's own words.
     func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -23,7 +25,7 @@ struct PinListing {
                 subject: $0.subject, issuer: $0.issuer, notAfter: "\(lastDay($0))", publicKeyPin: "\($0.publicKeyPin)",
                 certificatePin: "\($0.certificatePin)")
         }
-        return String(decoding: try encoder.encode(Report(host: host, chain: rows)), as: UTF8.self) + "\n"
+        return String(decoding: try encoder.encode(Report(host: host, chain: rows)), as: UTF8.self).escapedWithinJSONLines + "\n"
     }
 
     private func role(_ place: Int) -> String {

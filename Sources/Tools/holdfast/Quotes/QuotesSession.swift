@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastQuotes
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import QuotesCore
 
 /// One `quotes` command at work: what the feed knows is shown, until somebody ends it.
@@ -18,9 +18,9 @@ struct QuotesSession: Sendable {
     let duration: Duration?
     let noteStyle: Style
     private let input = StandardInput()
-    private let figures = NIOLockedValueBox(BoardFigures())
+    private let figures = LockedValue(BoardFigures())
     /// Why there is no connection, to be told when the board is gone.
-    private let problem = NIOLockedValueBox<WebSocketError?>(nil)
+    private let problem = LockedValue<WebSocketError?>(nil)
 
     private static let framesPerSecond = 30
 

@@ -1,4 +1,4 @@
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// Lets so many commands run at once; others wait for their turn, in the order in which they came.
 final class CommandGate: Sendable {
@@ -11,7 +11,7 @@ final class CommandGate: Sendable {
     }
     private let most: Int
     private let waits: @Sendable () -> Void
-    private let state = NIOLockedValueBox(State())
+    private let state = LockedValue(State())
 
     /// A gate; `waits` is told of each that has to wait.
     init(most: Int, waits: @escaping @Sendable () -> Void = {}) { (self.most, self.waits) = (most, waits) }

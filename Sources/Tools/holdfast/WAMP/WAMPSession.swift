@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastWAMP
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 
 /// One `wamp` command at work: joins, does what it is for, and leaves.
 struct WAMPSession: Sendable {
@@ -13,7 +13,7 @@ struct WAMPSession: Sendable {
     private let style: Style
     private let makeClient: @Sendable () -> WAMPClient
     /// Why there is no connection, since there is none.
-    private let cause = NIOLockedValueBox<(any Error)?>(nil)
+    private let cause = LockedValue<(any Error)?>(nil)
 
     init(patience: Duration, style: Style, makeClient: @escaping @Sendable () -> WAMPClient) {
         (self.patience, self.style, self.makeClient) = (patience, style, makeClient)

@@ -1,7 +1,7 @@
 import Dispatch
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WebSocketCore
 
@@ -9,7 +9,7 @@ import WebSocketCore
 @Suite(.timeLimit(.minutes(1))) struct DelegateTests {
     /// Writes down what it hears, and where.
     final class DelegateEar: WebSocketDelegate, Sendable {
-        private let heard = NIOLockedValueBox<[String]>([])
+        private let heard = LockedValue<[String]>([])
         private let changes: AsyncStream<String>
         private let announce: AsyncStream<String>.Continuation
         let place: DispatchSpecificKey<Bool>?
@@ -81,7 +81,7 @@ import WebSocketCore
 
     @Test func `released on the queue it is silent at once, and the others go on`() async throws {
         let (stage, ear) = (Stage(), DelegateEar())
-        let adapter = NIOLockedValueBox<WebSocketDelegateAdapter?>(WebSocketDelegateAdapter(stage.socket, delegate: ear, queue: queue))
+        let adapter = LockedValue<WebSocketDelegateAdapter?>(WebSocketDelegateAdapter(stage.socket, delegate: ear, queue: queue))
         var story = stage.story()
         let peer = try await stage.accept()
         #expect(await story.next() == .opened)

@@ -51,7 +51,7 @@ import WebSocketCore
         #expect("\(try await opening(&events))" == "attempt 1")
     }
 
-    @Test(arguments: [("bearer.s3cr3t", "attempt 1"), ("mqtt", "attempt 1, subprotocol mqtt")])
+    @Test(arguments: [("bearer.s3cr3t", "attempt 1, subprotocol <hidden>"), ("mqtt", "attempt 1, subprotocol mqtt")])
     func `an opening names no subprotocol that may be a token`(name: String, description: String) async throws {
         let stage = Stage()
         var events = stage.socket.events.makeAsyncIterator()

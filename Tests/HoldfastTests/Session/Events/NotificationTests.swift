@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WebSocketCore
 
@@ -13,7 +13,7 @@ import WebSocketCore
 
     /// Writes down what is posted about a socket.
     final class NotificationLog: Sendable {
-        private let lines = NIOLockedValueBox<[String]>([])
+        private let lines = LockedValue<[String]>([])
         private let (added, add) = AsyncStream.makeStream(of: String.self)
 
         var all: [String] { lines.withLockedValue(\.self) }
@@ -79,7 +79,7 @@ import WebSocketCore
     @Test func `released on its queue, nothing more is posted`() async throws {
         let (stage, center, log) = (Stage(), NotificationCenter(), NotificationLog())
         log.observe(stage.socket, in: center)
-        let notifications = NIOLockedValueBox<WebSocketNotifications?>(
+        let notifications = LockedValue<WebSocketNotifications?>(
             WebSocketNotifications(stage.socket, center: center, queue: queue))
         let peer = try await stage.accept()
         await log.has("DidOpen, attempt 1, no subprotocol")

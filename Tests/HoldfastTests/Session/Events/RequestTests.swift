@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastTesting
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import Testing
 import WebSocketCore
 
@@ -324,7 +324,7 @@ import WebSocketCore
     @Test func `an id may be read in a way of one's own, once for all requests`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
-        let reads = NIOLockedValueBox(0)
+        let reads = LockedValue(0)
         let correlation = RequestCorrelation { message in
             reads.withLockedValue { $0 += 1 }
             return message.requestText.flatMap { UInt64($0) }

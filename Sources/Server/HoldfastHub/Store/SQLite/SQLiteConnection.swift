@@ -87,6 +87,12 @@ final class SQLiteStatement {
         return self
     }
 
+    @discardableResult
+    func bindNothing(_ place: Int32) -> Self {
+        sqlite3_bind_null(handle, place)
+        return self
+    }
+
     /// Whether there is a row; whoever does not read on to the end resets it.
     func step() throws(SQLiteFailure) -> Bool {
         switch sqlite3_step(handle) {

@@ -12,6 +12,9 @@ struct SQLiteFailure: Error, Hashable {
     /// A file that holds what was never written by us.
     static func damaged(_ message: String) -> SQLiteFailure { SQLiteFailure(code: SQLITE_CORRUPT, message: message) }
 
+    /// Whether what is stored is damaged; anything else may pass.
+    var isDamage: Bool { code & 0xFF == SQLITE_CORRUPT }
+
     /// The same, as those hear it who know of no SQLite.
     func roomLogError(path: String) -> RoomLogError {
         switch code & 0xFF {

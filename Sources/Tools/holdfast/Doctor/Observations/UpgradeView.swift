@@ -1,4 +1,5 @@
 import Holdfast
+import MachineCore
 
 /// What came of asking for a WebSocket.
 struct UpgradeView: Encodable, Hashable, Sendable {
@@ -28,18 +29,24 @@ struct UpgradeView: Encodable, Hashable, Sendable {
     var status: Int?
     var reason: String?
     var headers: [Field] = []
-    var subprotocolsOffered: [String] = []
-    var subprotocol: String?
-    var extensions: [String] = []
+    /// As they may be shown, like the one that was chosen.
+    private(set) var subprotocolsOffered: [String] = []
+    private(set) var subprotocol: String?
+    private(set) var extensions: [String] = []
     var failure: Failure?
 
     /// Takes over what the answer says; credentials in it are left out.
     mutating func take(_ response: ResponseHead) {
         (status, reason, httpVersion) = (response.status, response.reason, "HTTP/1.\(response.minorVersion)")
-        headers = response.headers.map { field in
-            let isHidden = field.description == "\(field.name): <hidden>"
-            return Field(name: field.name, value: isHidden ? "<hidden>" : field.value)
-        }
+        headers = response.headers.map { Field(name: $0.name, value: $0.shownValue) }
+    }
+
+    /// Takes over what is offered; a name that may carry a token is left out.
+    mutating func offer(_ subprotocols: [String]) { subprotocolsOffered = subprotocols.map(Secrecy.subprotocol) }
+
+    /// Takes over what was agreed on.
+    mutating func take(_ agreement: Agreement) {
+        (subprotocol, extensions) = (agreement.subprotocol.map(Secrecy.subprotocol), agreement.extensions)
     }
 
     /// The values of one field.

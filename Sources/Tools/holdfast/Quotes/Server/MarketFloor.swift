@@ -1,6 +1,6 @@
 import Foundation
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import QuotesCore
 
 /// The market of a server, beating in real time, and everybody who watches it.
@@ -13,7 +13,7 @@ final class MarketFloor: Sendable {
     /// A machine that slept does not make up for more beats than these.
     private static let mostBeatsAtOnce = 100
 
-    private let state: NIOLockedValueBox<State>
+    private let state: LockedValue<State>
     private let start = ContinuousClock.now
     private let clock: @Sendable () -> Int64
 
@@ -21,7 +21,7 @@ final class MarketFloor: Sendable {
     ///   - plan: What the market is like.
     ///   - clock: What time its quotes have, in milliseconds since 1970.
     init(_ plan: MarketPlan, clock: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }) {
-        (state, self.clock) = (NIOLockedValueBox(State(market: Market(plan))), clock)
+        (state, self.clock) = (LockedValue(State(market: Market(plan))), clock)
     }
 
     /// All symbols with their quotes, as they are now.

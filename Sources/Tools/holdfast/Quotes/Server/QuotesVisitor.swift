@@ -1,16 +1,16 @@
 import MachineCore
-import NIOConcurrencyHelpers
+import WebSocketRuntime
 import QuotesCore
 
 /// One client of the market: its feed, and the bell that says that the feed may have something to say.
 final class QuotesVisitor: Sendable {
-    private let feed: NIOLockedValueBox<Feed>
+    private let feed: LockedValue<Feed>
     /// Rings once for any number of causes.
     let bell: AsyncStream<Void>
     private let rope: AsyncStream<Void>.Continuation
 
     init(_ feed: Feed) {
-        self.feed = NIOLockedValueBox(feed)
+        self.feed = LockedValue(feed)
         (bell, rope) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         rope.yield()
     }

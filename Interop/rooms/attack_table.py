@@ -1,0 +1,71 @@
+"""What attacks cost a server in memory, as a table. Every row has its bound in bytes, which follows from limits of the server."""
+import asyncio
+import typing
+
+SLACK = 8 << 20  # bytes that the allocator and the runtime may take beside what is counted
+
+
+class Row(typing.NamedTuple):
+    attack: str
+    connections: int
+    sent: int | None  # bytes
+    before: int
+    peak: int
+    after: int
+    bound: int  # bytes that the server may grow by
+
+    @property
+    def grown(self):
+        return self.peak - self.before
+
+    @property
+    def kept(self):
+        return self.after - self.before
+
+
+def memory(pid):
+    """Bytes of a process that are resident."""
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+class Watch:
+    """Looks at a process while an attack runs: `look` when it is called, and in an `async with` all the time."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.before = self.peak = memory(pid)
+
+    def look(self):
+        self.peak = max(self.peak, memory(self.pid))
+
+    async def __aenter__(self):
+        self.looking = asyncio.create_task(self.keep_looking())
+        return self
+
+    async def __aexit__(self, *_):
+        self.looking.cancel()
+        self.look()
+
+    async def keep_looking(self):
+        while True:
+            self.look()
+            await asyncio.sleep(0.05)
+
+    def row(self, attack, connections, sent, bound):
+        """What the attack, which is over, has cost."""
+        self.look()
+        return Row(attack, connections, sent, self.before, self.peak, memory(self.pid), bound)
+
+
+def judge(row, report):
+    report(row.grown < row.bound, f"bounded memory: {row.attack}", f"{row.grown} bytes, {row.bound} at most")
+
+
+def table(rows):
+    def megabytes(number):
+        return "-" if number is None else f"{number / 1e6:.1f} MB"
+    print("# | attack | connections | bytes sent | before | at most | after | bound |\n# |---|---|---|---|---|---|---|---|")
+    for row in rows:
+        figures = " | ".join(megabytes(figure) for figure in (row.sent, row.before, row.peak, row.after))
+        print(f"# | {row.attack} | {row.connections} | {figures} | +{megabytes(row.bound)} |", flush=True)

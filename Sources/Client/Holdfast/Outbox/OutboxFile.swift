@@ -1,0 +1,138 @@
+import Foundation
+import WebSocketCore
+import WebSocketRuntime
+
+/// The file of an outbox: a line of JSON for each message that came in, and one for each that is over.
+///
+/// A line without its end is what a crash left, and is cut off. The file is written anew when most of it is over. It runs on a thread of
+/// its own, for disks can be slow.
+actor OutboxFile<ID: Codable & Hashable & Sendable> {
+    typealias Stored = (serial: UInt64, id: ID, message: Message)
+
+    /// A message with this number came in; without an id, it is over.
+    private struct Line: Codable {
+        var n: UInt64
+        var id: ID?
+        var text: String?
+        var binary: Data?
+
+        var stored: Stored? {
+            guard let id else { return nil }
+            if let text { return (n, id, .text(text)) }
+            return binary.map { (n, id, .binary($0)) }
+        }
+    }
+    /// Bytes up to which a file is never written anew.
+    private static var smallest: Int { 64 << 10 }
+
+    private let queue = BlockingQueue("holdfast.outbox")
+    private let path: String
+    private let lock: FileLock
+    private var file: FileHandle
+    private var size = 0
+    /// The lines of messages that are not over, and how many bytes they are.
+    private var lines: [UInt64: Data] = [:]
+    private var lineBytes = 0
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+
+    /// Opens the file, or makes one that only its owner may use.
+    init(_ path: String) throws(OutboxError) {
+        self.path = path
+        do throws(FileLock.Failure) { lock = try FileLock(path + ".lock") } catch {
+            switch error {
+            case .held: throw .inUse(path)
+            case .system(let number): throw .storage("\(path).lock: \(Disk.Failure(number: number).text)")
+            }
+        }
+        file = try Self.open(path)
+    }
+
+    /// What is not over, in the order in which it came in; to be called once, before all else.
+    func load() throws(OutboxError) -> [Stored] {
+        var bytes = Data()
+        do { bytes = try file.readToEnd() ?? Data() } catch { throw failure(error) }
+        // Behind the last line break is what was begun only.
+        size = bytes.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        if size < bytes.count { try cut() }
+        var stored: [UInt64: Stored] = [:]
+        for (number, line) in bytes.prefix(size).split(separator: 0x0A).enumerated() {
+            guard let entry = try? JSONDecoder().decode(Line.self, from: line) else { throw .damaged(path, line: number + 1) }
+            stored[entry.n] = entry.stored
+            keep(entry.id == nil ? nil : line + [0x0A], as: entry.n)
+        }
+        do { try file.seekToEnd() } catch { throw failure(error) }
+        return stored.values.sorted { $0.serial < $1.serial }
+    }
+
+    /// Keeps a message; it is on the disk when this returns.
+    func add(_ stored: Stored) throws(OutboxError) {
+        var line = Line(n: stored.serial, id: stored.id)
+        switch stored.message {
+        case .text(let text): line.text = text
+        case .binary(let bytes): line.binary = Data(bytes)
+        }
+        let data = try encode(line)
+        try append(data, andSync: true)
+        keep(data, as: stored.serial)
+    }
+
+    /// A message is over; should that be forgotten by a crash, it is sent once more.
+    func remove(_ serial: UInt64) {
+        keep(nil, as: serial)
+        guard let data = try? encode(Line(n: serial)), (try? append(data, andSync: false)) != nil else { return }
+        // If that fails, the old file stays.
+        if size > Self.smallest, size > 4 * lineBytes { try? rewrite() }
+    }
+
+    private func keep(_ line: Data?, as serial: UInt64) {
+        lineBytes -= lines[serial]?.count ?? 0
+        lineBytes += line?.count ?? 0
+        lines[serial] = line
+    }
+
+    private func append(_ data: Data, andSync isSynced: Bool) throws(OutboxError) {
+        do {
+            try file.write(contentsOf: data)
+            if isSynced { try file.synchronize() }
+            size += data.count
+        } catch {
+            // Half of a line must not stand before the next one.
+            try? cut()
+            throw failure(error)
+        }
+    }
+
+    private func cut() throws(OutboxError) {
+        do {
+            try file.truncate(atOffset: UInt64(size))
+            try file.seekToEnd()
+        } catch { throw failure(error) }
+    }
+
+    private func rewrite() throws(OutboxError) {
+        let new = path + ".new"
+        let data = lines.sorted { $0.key < $1.key }.reduce(into: Data()) { $0 += $1.value }
+        let copy = try Self.open(new)
+        do {
+            try copy.truncate(atOffset: 0)
+            try copy.write(contentsOf: data)
+            try Disk.settle(new, as: path)
+        } catch { throw failure(error) }
+        (file, size) = (copy, data.count)
+    }
+
+    private func encode(_ line: Line) throws(OutboxError) -> Data {
+        do { return try JSONEncoder().encode(line) + [0x0A] } catch { throw .codec("\(error)") }
+    }
+
+    private func failure(_ error: any Error) -> OutboxError {
+        .storage("\(path): \((error as? Disk.Failure)?.text ?? error.localizedDescription)")
+    }
+
+    private static func open(_ path: String) throws(OutboxError) -> FileHandle {
+        do throws(Disk.Failure) { return FileHandle(fileDescriptor: try Disk.openFile(path), closeOnDealloc: true) } catch {
+            throw .storage("\(path): \(error.text)")
+        }
+    }
+}

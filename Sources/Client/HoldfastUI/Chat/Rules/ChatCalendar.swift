@@ -1,0 +1,59 @@
+/// Which day a time is on, where the reader is.
+struct ChatCalendar: Sendable {
+    /// How a day is called.
+    enum Name: Hashable, Sendable {
+        case today
+        case yesterday
+        /// By its day of the week: of the six days before today.
+        case weekday
+        /// By day and month: of this year.
+        case date
+        /// By day, month and year.
+        case dateAndYear
+    }
+
+    /// How far clocks are ahead of UTC at a time, in seconds; both in seconds since 1970.
+    let secondsFromGMT: @Sendable (_ time: Int64) -> Int
+
+    /// The times that calendars can show, in milliseconds: 1970 to 9999.
+    ///
+    /// Others count as the nearest: a peer may say any number.
+    static let times: ClosedRange<Int64> = 0...253_402_214_400_000
+
+    /// The number of the day, since 1970-01-01, of a time in milliseconds.
+    func day(of time: Int64) -> Int64 {
+        let seconds = Self.shown(time) / 1000
+        return Self.floor(seconds + Int64(secondsFromGMT(seconds)), 86_400)
+    }
+
+    /// How to call the day of a time, now.
+    func name(of time: Int64, at now: Int64) -> Name {
+        let (day, today) = (day(of: time), day(of: now))
+        switch today - day {
+        case 0: return .today
+        case 1: return .yesterday
+        case 2...6: return .weekday
+        default: return Self.year(of: day) == Self.year(of: today) ? .date : .dateAndYear
+        }
+    }
+
+    /// A time that can be shown.
+    static func shown(_ time: Int64) -> Int64 { min(max(time, times.lowerBound), times.upperBound) }
+
+    /// The year of a day in the Gregorian calendar.
+    ///
+    /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
+    static func year(of day: Int64) -> Int64 {
+        let shifted = day + 719_468
+        let era = floor(shifted, 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        // The algorithm's years begin in March.
+        return yearOfEra + era * 400 + (dayOfYear >= 306 ? 1 : 0)
+    }
+
+    private static func floor(_ value: Int64, _ divisor: Int64) -> Int64 {
+        value / divisor - (value % divisor < 0 ? 1 : 0)
+    }
+}

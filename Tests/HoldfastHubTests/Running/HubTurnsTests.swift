@@ -1,0 +1,33 @@
+import NIOCore
+import NIOPosix
+import RoomCore
+import Testing
+
+@testable import HoldfastHub
+
+/// What is too much for one turn of the hub's loop.
+@Suite(.timeLimit(.minutes(2))) struct HubTurnsTests {
+    @Test func `a loop does other things before all that was said at once is handled`() async throws {
+        let directory = try HubDirectory()
+        var configuration = HubConfiguration(data: directory.path)
+        // Nobody is ended for its silence while a busy machine takes its time.
+        configuration.policy.helloWithin = .seconds(600)
+        let log = try await SQLiteRoomLog(directory: directory.path + "/log", retention: RoomRetention())
+        let core = HubCore(
+            configuration, machine: HubMachine(policy: configuration.policy, node: "hub", incarnation: 1, seed: 1), log: log,
+            bus: LocalBus(), authority: DevelopmentAuthority(other: nil, isOn: true),
+            loops: [MultiThreadedEventLoopGroup.singleton.next()])
+        let all = (1...2000 as ClosedRange<UInt64>).map { number in
+            let id = ConnectionID(count: number, slot: 0, port: 0)
+            return HubCore.Saying(input: .opened(id, address: "10.0.0.\(number % 200)"), id: id)
+        }
+        let first = try await core.loop.submit {
+            core.take(all)
+            return core.machine.figures.connections
+        }.get()
+        #expect((1...(HubCore.mostInTurn + 8)).contains(first))
+        while try await core.figures().connections < all.count { await Task.yield() }
+        core.finish()
+        await log.close()
+    }
+}

@@ -1,0 +1,81 @@
+import HoldfastTesting
+import InMemoryLogging
+import Logging
+import Testing
+
+@testable import Holdfast
+
+/// What the log shows of messages, if it is to.
+@Suite(.timeLimit(.minutes(1))) struct PayloadLogTests {
+    private let sight = Sight()
+
+    /// Lets a message go each way, and returns the lines about them.
+    private func exchange(
+        _ sent: Message, _ received: Message, from level: Logger.Level = .debug, _ configure: (inout WebSocketOptions) -> Void
+    ) async throws -> [Logger.Metadata] {
+        let stage = sight.stage(from: level, configure)
+        var story = stage.story()
+        let peer = try await stage.accept()
+        #expect(await story.next() == .opened)
+        try await stage.socket.send(sent)
+        #expect(try await peer.receive() == .message(sent))
+        try await peer.send(received)
+        #expect(await story.next() == .message(received))
+        return (sight.entries("message sent") + sight.entries("message received")).map(\.metadata)
+    }
+
+    @Test func `a line says which way, what kind, how long, and how it begins`() async throws {
+        let lines = try await exchange(.text("{\"n\":1}\nnext"), .binary([0, 255, 16])) { $0.logsPayloads = true }
+        #expect(
+            lines == [
+                ["kind": "text", "bytes": "12", "start": #""{\"n\":1}\u{a}next""#], ["kind": "binary", "bytes": "3", "start": "00 ff 10"],
+            ])
+        #expect(sight.log.filter { $0.hasPrefix("debug: message") } == ["debug: message sent", "debug: message received"])
+    }
+
+    @Test func `by default, and above the level debug, no line is about a message`() async throws {
+        #expect(!WebSocketOptions().logsPayloads)
+        #expect(try await exchange(.text("a"), .text("b"), from: .trace) { _ in } == [])
+        #expect(try await exchange(.text("a"), .text("b"), from: .info) { $0.logsPayloads = true } == [])
+    }
+
+    @Test func `of a long message the first 64 bytes are shown, whole characters only`() async throws {
+        let long = String(repeating: "ab", count: 31) + "xé" + String(repeating: "z", count: 100)
+        let bytes = [UInt8](repeating: 0xAB, count: 65)
+        let lines = try await exchange(.text(long), .binary(bytes)) { $0.logsPayloads = true }
+        #expect(lines.first?["start"] == "\"\(String(repeating: "ab", count: 31))x\" …")
+        #expect(lines.last?["start"] == "\(Array(repeating: "ab", count: 64).joined(separator: " ")) …")
+        #expect(lines.first?["bytes"] == "165" && lines.last?["bytes"] == "65")
+    }
+
+    @Test func `what the session knows to be secret is hidden, also where it is cut, and so is what a name announces`() async throws {
+        let token = "tok3n-of-this-session"
+        let padding = String(repeating: "-", count: 60)
+        let lines = try await exchange(.text(padding + token), .text(#"{"seen":"\#(token)","password":"hush","n":1}"#)) { options in
+            options.logsPayloads = true
+            options.credentials = .bearer { Credential(token) }
+        }
+        #expect(lines.first?["start"] == "\"\(padding)<hidden>\"")
+        #expect(lines.last?["start"] == #""{\"seen\":\"<hidden>\",\"password\":<hidden>,\"n\":1}""#)
+    }
+
+    @Test func `every event, request and close works as without it`() async throws {
+        let stage = sight.stage { $0.logsPayloads = true }
+        var story = stage.story()
+        let peer = try await stage.accept()
+        #expect(await story.next() == .opened)
+        let pieces = AsyncStream<[UInt8]> { continuation in
+            continuation.yield(Array("in ".utf8))
+            continuation.yield(Array("pieces".utf8))
+            continuation.finish()
+        }
+        let connection = try #require(await stage.socket.session.usable)
+        try await connection.send(.text, pieces: pieces)
+        #expect(try await peer.receive() == .message(.text("in pieces")))
+        #expect(sight.entries("piece sent").map { $0.metadata["start"] } == ["\"in \"", "\"pieces\"", "\"\""])
+        let receipt = try await stage.socket.send(tracked: .text("bye"))
+        #expect(await receipt.fate() == .written)
+        _ = await peer.close(CloseFrame(.normal))
+        #expect(await story.next() == .closed(nil))
+    }
+}

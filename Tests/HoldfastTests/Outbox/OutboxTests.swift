@@ -1,0 +1,144 @@
+import Foundation
+import HoldfastTesting
+import Testing
+
+@testable import Holdfast
+
+/// Messages that are sent until a server of one's own acknowledges them.
+@Suite(.timeLimit(.minutes(2))) struct OutboxTests {
+    /// What the servers of these tests say: `ok 7`, `through 7`, `no 7`.
+    static func answer(_ message: Message) -> OutboxAnswer<Int>? {
+        guard case .text(let text) = message, let number = text.split(separator: " ").last.flatMap({ Int($0) }) else { return nil }
+        return switch text.split(separator: " ").first {
+        case "ok": .acknowledged(number)
+        case "through": .acknowledgedThrough(number)
+        case "no": .refused(number, reason: "rude")
+        default: nil
+        }
+    }
+
+    private func outbox(_ stage: Stage, _ policy: OutboxPolicy = OutboxPolicy()) async throws -> Outbox<Int> {
+        try await stage.socket.outbox(policy: policy, acknowledgement: Self.answer)
+    }
+
+    @Test func `a message waits for the connection, and is over when it is acknowledged, though nobody else reads`() async throws {
+        let stage = Stage()
+        let outbox = try await outbox(stage)
+        try await outbox.send("hello", id: 1)
+        #expect(outbox.waiting.map(\.message) == [.text("hello")])
+        let peer = try await stage.accept()
+        #expect(try await peer.message() == .text("hello"))
+        async let outcome = outbox.outcome(of: 1)
+        try await peer.send(.text("ok 1"))
+        #expect(await outcome == .acknowledged && outbox.waiting.isEmpty)
+        #expect(await outbox.outcome(of: 1) == .acknowledged, "also for those who ask late")
+        #expect(await outbox.outcome(of: 2) == nil)
+        try await outbox.send("again", id: 1)
+        #expect(try await peer.message() == .text("again"))
+        async let second = outbox.outcome(of: 1)
+        try await peer.send(.text("no 1"))
+        #expect(await second == .refused(reason: "rude"), "not how the first one with this id ended")
+    }
+
+    @Test func `after a loss all that is not acknowledged is sent again, in order, and before what is new`() async throws {
+        let stage = Stage()
+        let outbox = try await outbox(stage)
+        let first = try await stage.accept()
+        for number in 1...3 { try await outbox.send(value: "\(number)", id: number) }
+        for number in 1...3 { #expect(try await first.message() == .text("\"\(number)\"")) }
+        try await first.send(.text("ok 2"))
+        _ = await outbox.outcome(of: 2)
+        first.cut()
+        let story = Task {
+            for await event in stage.socket.events { if case .reconnecting = event { return } }
+        }
+        await story.value
+        try await outbox.send("4", id: 4)
+        await stage.pause()
+        let second = try await stage.accept()
+        #expect(try await second.message() == .text("\"1\""))
+        #expect(try await second.message() == .text("\"3\""))
+        #expect(try await second.message() == .text("4"))
+        try await second.send(.text("through 4"))
+        #expect(await outbox.flush())
+    }
+
+    @Test func `a lost answer has the message sent again on the same connection`() async throws {
+        let stage = Stage()
+        let outbox = try await outbox(stage, OutboxPolicy(resendAfter: .seconds(7)))
+        let peer = try await stage.accept()
+        try await outbox.send("hello", id: 1)
+        #expect(try await peer.message() == .text("hello"))
+        await stage.pause(of: .seconds(7))
+        #expect(try await peer.message() == .text("hello"))
+        try await peer.send(.text("no 1"))
+        #expect(await outbox.outcome(of: 1) == .refused(reason: "rude"))
+    }
+
+    @Test func `answers are no messages of the app, and others are`() async throws {
+        let stage = Stage()
+        let outbox = try await outbox(stage)
+        let peer = try await stage.accept()
+        try await outbox.send(Data([1, 2]), id: 1)
+        #expect(try await peer.message() == .binary([1, 2]))
+        try await peer.send(.text("ok 1"))
+        try await peer.send(.text("news"))
+        var messages = stage.socket.messages.makeAsyncIterator()
+        #expect(try await messages.next() == .text("news"))
+    }
+
+    @Test func `it is bounded, and takes no id twice`() async throws {
+        let stage = Stage()
+        let outbox = try await outbox(stage, OutboxPolicy(capacity: SendVolume(count: 2, bytes: 10)))
+        try await outbox.send("1", id: 1)
+        await #expect(throws: OutboxError.duplicate) { try await outbox.send("2", id: 1) }
+        await #expect(throws: OutboxError.full) { try await outbox.send("more than ten", id: 2) }
+        #expect(outbox.withdraw(1) && !outbox.withdraw(1) && outbox.waiting.isEmpty)
+        #expect(await outbox.outcome(of: 1) == .withdrawn)
+    }
+
+    @Test func `those who wait hear of the end of the socket, and may be cancelled`() async throws {
+        let stage = Stage()
+        let outbox = try await outbox(stage)
+        try await outbox.send("1", id: 1)
+        let cancelled = Task { await outbox.outcome(of: 1) }
+        cancelled.cancel()
+        #expect(await cancelled.value == nil)
+        let late = Task { await outbox.flush(within: .seconds(5)) }
+        await stage.pause(of: .seconds(5))
+        #expect(await late.value == false)
+        async let outcome = outbox.outcome(of: 1)
+        async let flushed = outbox.flush()
+        await stage.socket.close()
+        #expect(await outcome == nil)
+        #expect(await !flushed)
+        await #expect(throws: OutboxError.closed) { try await outbox.send("2", id: 2) }
+    }
+
+    @Test func `updates tell what waits, now and whenever that changes`() async throws {
+        let stage = Stage()
+        let outbox = try await outbox(stage)
+        var updates = outbox.updates.makeAsyncIterator()
+        #expect(await updates.next()?.isEmpty == true)
+        try await outbox.send("1", id: 1)
+        #expect(await updates.next()?.map(\.id) == [1])
+        outbox.withdraw(1)
+        #expect(await updates.next()?.isEmpty == true)
+        await stage.socket.close()
+        #expect(await updates.next() == nil)
+    }
+
+    @Test func `it goes when it is released, and leaves its socket to others`() async throws {
+        let stage = Stage()
+        var outbox: Outbox<Int>? = try await outbox(stage)
+        let peer = try await stage.accept()
+        try await outbox?.send("1", id: 1)
+        #expect(try await peer.message() == .text("1"))
+        outbox = nil
+        try await stage.socket.send("plain")
+        #expect(try await peer.message() == .text("plain"))
+        try await peer.send(.text("ok 1"))
+        var messages = stage.socket.messages.makeAsyncIterator()
+        #expect(try await messages.next() == .text("ok 1"), "nobody takes it for an answer any more")
+    }
+}

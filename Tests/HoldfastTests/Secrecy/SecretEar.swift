@@ -1,0 +1,102 @@
+import Foundation
+import Holdfast
+import InMemoryLogging
+import InMemoryTracing
+import Logging
+import MetricsTestKit
+import WebSocketRuntime
+import Tracing
+
+/// Hears all that a session says, and finds in it a secret that was planted, however it is spelled.
+final class SecretEar: Sendable {
+    let sight = Sight()
+    private let heard = LockedValue<[String]>([])
+
+    /// A logger whose lines are heard, all of them.
+    var logger: Logger {
+        var logger = Logger(label: "ear") { [lines = sight.lines] _ in lines }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    /// Lets a session be seen, and hears what its options say of themselves.
+    func watch(_ options: inout WebSocketOptions, logsPayloads: Bool) {
+        sight.watch(&options)
+        options.logsPayloads = logsPayloads
+        hear(options)
+        hear(options.connection)
+    }
+
+    /// How something describes itself: to people, to who debugs, and in a dump.
+    func hear(_ anything: Any) {
+        var dumped = ""
+        dump(anything, to: &dumped)
+        let words = ["\(anything)", String(reflecting: anything), dumped]
+        heard.withLockedValue { $0 += words }
+    }
+
+    func hear(_ error: WebSocketError) {
+        hear(error as Any)
+        hear(error.transport)
+        hear(error.responseHeaders)
+        for header in error.responseHeaders { hear(header) }
+        for challenge in error.challenges { hear(challenge) }
+        if let response = error.transport.response { hear(response) }
+        if let record = error.closeRecord { hear(record) }
+        if let underlying = error.underlying { hear(underlying) }
+    }
+
+    func hear(_ event: WebSocketEvent) {
+        hear(event as Any)
+        switch event {
+        case .opened(let opening):
+            hear(opening)
+            hear(opening.headers)
+            hear(opening.connection)
+            hear(opening.connection.response)
+        case .reconnecting(_, _, let cause): hear(cause)
+        case .state(let state): hear(state)
+        case .dropped(let dropped): hear(dropped.message)
+        case .closed(let closure):
+            hear(closure)
+            if let error = closure.error { hear(error) }
+        case .message, .undecodable, .missed: break
+        }
+    }
+
+    /// All that was heard, and what stands in the log, the metrics and the spans.
+    var everything: [String] {
+        var all = heard.withLockedValue(\.self)
+        all += sight.lines.entries.map { "\($0.message) \($0.metadata)" }
+        for metric in sight.metrics.counters { all.append("\(metric.label) \(metric.dimensions)") }
+        for metric in sight.metrics.meters { all.append("\(metric.label) \(metric.dimensions)") }
+        for metric in sight.metrics.timers { all.append("\(metric.label) \(metric.dimensions)") }
+        for metric in sight.metrics.recorders { all.append("\(metric.label) \(metric.dimensions)") }
+        for span in sight.tracer.finishedSpans {
+            all.append("\(span.operationName) \(span.errors) \(span.events) \(String(describing: span.status))")
+            span.attributes.forEach { all.append("\($0) \($1)") }
+        }
+        return all
+    }
+
+    /// What was said that holds the secret.
+    func leaks(of secret: String) -> [String] {
+        let spellings = Self.spellings(of: secret)
+        return everything.filter { words in spellings.contains { words.contains($0) } }
+    }
+
+    /// The secret as it is, percent-encoded, in hexadecimal, and in Base64 wherever it lies in something longer.
+    static func spellings(of secret: String) -> [String] {
+        let bytes = Array(secret.utf8)
+        var spellings = [secret, secret.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? secret]
+        let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+        spellings.append(secret.addingPercentEncoding(withAllowedCharacters: unreserved) ?? secret)
+        for separator in ["", " "] { spellings.append(bytes.map { String(format: "%02x", $0) }.joined(separator: separator)) }
+        for lead in 0..<3 {
+            let digits = Data([UInt8](repeating: 0x78, count: lead) + bytes).base64EncodedString()
+            // What depends on what is around it is left out.
+            spellings.append(String(digits.dropFirst(lead == 0 ? 0 : 4).dropLast(4)))
+        }
+        return spellings
+    }
+}

@@ -1,0 +1,22 @@
+import Testing
+
+@testable import Holdfast
+
+@Suite struct AppOptionsTests {
+    @Test func `options for an app follow what the system tells`() {
+        var options = WebSocketOptions()
+        #expect(options.pathSource == nil && options.lifeSource == nil)
+        options.subprotocols = ["chat.v1"]
+        options.followSystem()
+        #expect(options.subprotocols == ["chat.v1"])
+        for options in [options, .app] {
+            #if os(Linux)
+                #expect(options.pathSource is LinuxPathSource)
+                #expect(options.lifeSource == nil)
+            #elseif os(iOS) || os(macOS)
+                #expect(options.pathSource is NetworkPathMonitor)
+                #expect(options.lifeSource is AppLifecycle)
+            #endif
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import HoldfastTesting
+import WebSocketRuntime
+import Testing
+
+@testable import Holdfast
+
+/// A socket and the tokens of a keeper.
+@Suite(.timeLimit(.minutes(1))) struct TokenCredentialTests {
+    private static func refusal(_ status: Int) -> TransportError {
+        var error = TransportError(.refused, "refused")
+        error.response = ResponseHead(status: status, headers: [:])
+        return error
+    }
+
+    @Test func `a token that the server does not take is replaced, also without a challenge`() async throws {
+        let given = LockedValue<[Bool]>([])
+        let stage = Stage {
+            $0.credentials = .bearer { (request: CredentialRequest) in
+                given.withLockedValue { $0.append(request.isRefused) }
+                return Credential("token")
+            }
+        }
+        try await stage.refuse(Self.refusal(503))
+        await stage.pause(of: .seconds(1))
+        try await stage.refuse(Self.refusal(401))
+        await stage.pause(of: .seconds(2))
+        let connection = try await stage.accept()
+        await stage.state { if case .connected = $0 { true } else { false } }
+        connection.abort()
+        await stage.pause(of: .seconds(4))
+        _ = try await stage.accept()
+        #expect(given.withLockedValue { $0 } == [false, false, true, false])
+    }
+
+    @Test func `the keeper gives a socket its token, and another one after a refusal`() async throws {
+        let store = MemoryTokenStore(StoredToken("old", refresh: "r"))
+        let keeper = TokenKeeper(store) { StoredToken("new of \($0.refresh ?? "-")") }
+        let provider = CredentialProvider.bearer(keeper)
+        #expect(try await provider.answer(CredentialRequest()).secret == "old")
+        #expect(try await provider.answer(CredentialRequest()).secret == "old")
+        #expect(try await provider.answer(CredentialRequest(isRefused: true)).secret == "new of r")
+        #expect(store.load()?.secret == "new of r")
+    }
+
+    @Test func `a credential lives as long as its token`() async throws {
+        let store = MemoryTokenStore(StoredToken("old", expires: Date(timeIntervalSinceNow: 3600)))
+        let life = try #require(try await CredentialProvider.bearer(TokenKeeper(store)).answer(CredentialRequest()).expiresIn)
+        #expect((.seconds(3590)...(.seconds(3600))).contains(life))
+    }
+}

@@ -1,0 +1,181 @@
+import MachineCore
+import SessionCore
+import Testing
+import WebSocketCore
+
+@Suite struct OutboxMachineTests {
+    private typealias Outbox = OutboxMachine<Int>
+
+    /// An outbox and what it said last.
+    private struct World {
+        var outbox: Outbox
+        var now = Moment.start
+
+        init(_ policy: OutboxPolicy = OutboxPolicy(), stored: [Int] = []) {
+            outbox = Outbox(policy, stored: stored.map { (UInt64($0), $0, .text("\($0)")) })
+        }
+
+        mutating func apply(_ input: Outbox.Input) -> [Outbox.Effect] {
+            var effects: [Outbox.Effect] = []
+            outbox.handle(input, at: now, into: &effects)
+            return effects
+        }
+
+        mutating func keep(_ ids: Int...) {
+            for id in ids {
+                _ = apply(.add(id, .text("\(id)")))
+                _ = apply(.stored(id))
+            }
+        }
+
+        /// All that may be sent now.
+        mutating func sent() -> [Int] {
+            var ids: [Int] = []
+            while case .send(let id, _)? = apply(.take).first { ids.append(id) }
+            return ids
+        }
+
+        mutating func pass(_ time: Duration) {
+            now = now + time
+            var effects: [Outbox.Effect] = []
+            outbox.wake(at: now, into: &effects)
+        }
+
+        /// How messages ended by this input.
+        mutating func ends(_ input: Outbox.Input) -> [Int: OutboxOutcome] {
+            var ends: [Int: OutboxOutcome] = [:]
+            for case .ended(_, let id, let outcome) in apply(input) { ends[id] = outcome }
+            return ends
+        }
+    }
+
+    @Test func `messages leave in order, each once, and again on the next connection`() {
+        var world = World()
+        world.keep(1, 2, 3)
+        #expect(world.sent() == [1, 2, 3] && world.sent() == [])
+        #expect(world.ends(.answered(.acknowledged(2))) == [2: .acknowledged])
+        _ = world.apply(.connected)
+        #expect(world.sent() == [1, 3])
+    }
+
+    @Test func `what an earlier run left goes first`() {
+        var world = World(stored: [4, 7])
+        world.keep(8)
+        #expect(world.sent() == [4, 7, 8] && world.outbox.messages.map(\.id) == [4, 7, 8])
+    }
+
+    @Test func `one that is not stored yet holds up those behind it, and one that cannot be stored was never there`() {
+        var world = World()
+        _ = world.apply(.add(1, .text("1")))
+        world.keep(2)
+        #expect(world.sent() == [])
+        _ = world.apply(.unstored(1))
+        #expect(world.sent() == [2] && !world.outbox.contains(1) && world.outbox.volume == SendVolume(count: 1, bytes: 1))
+    }
+
+    @Test func `its capacity counts messages and bytes, and an id is there once`() {
+        var world = World(OutboxPolicy(capacity: SendVolume(count: 2, bytes: 10)))
+        world.keep(1)
+        #expect(world.apply(.add(1, .text("other"))).contains { if case .duplicate = $0 { true } else { false } })
+        #expect(world.apply(.add(2, .text("ten letters"))).contains { if case .full = $0 { true } else { false } })
+        world.keep(3)
+        #expect(world.apply(.add(4, .text(""))).contains { if case .full = $0 { true } else { false } })
+        _ = world.apply(.answered(.acknowledged(1)))
+        world.keep(4)
+        #expect(world.outbox.messages.map(\.id) == [3, 4])
+    }
+
+    @Test func `only so many are on their way at once`() {
+        var world = World(OutboxPolicy(window: 2))
+        world.keep(1, 2, 3, 4)
+        #expect(world.sent() == [1, 2])
+        _ = world.apply(.answered(.acknowledged(2)))
+        #expect(world.sent() == [3])
+        _ = world.apply(.withdraw(1))
+        #expect(world.sent() == [4])
+    }
+
+    @Test func `what is not acknowledged in time is sent again, after twice as long each time, up to 16 times`() {
+        var world = World(OutboxPolicy(resendAfter: .seconds(1)))
+        world.keep(1)
+        var waits: [Duration] = []
+        for _ in 0..<7 {
+            #expect(world.sent() == [1])
+            let wait = (world.outbox.deadline ?? world.now) - world.now
+            waits.append(wait)
+            world.pass(wait - .nanoseconds(1))
+            #expect(world.sent() == [])
+            world.pass(.nanoseconds(1))
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 16, 16].map { .seconds($0) })
+    }
+
+    @Test func `what is sent as often as allowed is given up, and makes room for the next`() {
+        var world = World(OutboxPolicy(window: 1, resendAfter: .seconds(1), attempts: 2))
+        world.keep(1, 2)
+        #expect(world.sent() == [1])
+        world.pass(.seconds(1))
+        #expect(world.sent() == [1])
+        world.pass(.seconds(2))
+        let effects = world.apply(.take)
+        #expect(effects.contains { if case .ended(_, 1, .givenUp) = $0 { true } else { false } })
+        #expect(effects.contains { if case .send(2, _) = $0 { true } else { false } })
+    }
+
+    @Test func `an answer may name all up to one, but none that was never sent`() {
+        var world = World(OutboxPolicy(window: 3))
+        world.keep(1, 2, 3, 4)
+        #expect(world.sent() == [1, 2, 3])
+        #expect(world.ends(.answered(.acknowledgedThrough(2))) == [1: .acknowledged, 2: .acknowledged])
+        #expect(world.ends(.answered(.acknowledgedThrough(4))) == [3: .acknowledged])
+        #expect(world.ends(.answered(.refused(4, reason: "too rude"))) == [4: .refused(reason: "too rude")])
+        #expect(world.ends(.answered(.acknowledged(4))) == [:] && world.outbox.isEmpty)
+    }
+
+    @Test(arguments: 0..<200 as Range<UInt64>) func `whatever happens, it keeps its promises`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let policy = OutboxPolicy(
+            capacity: SendVolume(count: 8, bytes: 100), window: 3, resendAfter: .seconds(2), attempts: seed % 2 == 0 ? nil : 3)
+        var world = World(policy)
+        var (next, stored, open, ended, last) = (1, Set<Int>(), [Int](), Set<Int>(), 0)
+        for _ in 0..<400 {
+            let some = open.randomElement(using: &random) ?? 0
+            let input: Outbox.Input =
+                switch Int.random(in: 0..<12, using: &random) {
+                case 0...2: .add(next, .text(String(repeating: "x", count: .random(in: 0...20, using: &random))))
+                case 3, 4: .stored(some)
+                case 5: stored.contains(some) ? .take : .unstored(some)
+                case 6: .answered(.acknowledged(some))
+                case 7: .answered(Bool.random(using: &random) ? .acknowledgedThrough(some) : .refused(some, reason: ""))
+                case 8: .connected
+                case 9: Bool.random(using: &random) ? .withdraw(some) : .take
+                default: .take
+                }
+            if case .stored(let id) = input, open.contains(id) { stored.insert(id) }
+            if case .connected = input { last = 0 }
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                let before = world.outbox.deadline
+                world.pass(.seconds(1))
+                // What is sent again may be behind what was sent for the first time.
+                if before.map({ $0 <= world.now }) ?? false { last = 0 }
+            }
+            for effect in world.apply(input) {
+                switch effect {
+                case .accepted:
+                    open.append(next)
+                    next += 1
+                case .send(let id, _):
+                    #expect(stored.contains(id) && open.contains(id) && id > last)
+                    last = id
+                case .ended(_, let id, _): #expect(ended.insert(id).inserted && open.contains(id))
+                case .duplicate, .full, .due: break
+                }
+            }
+            if case .unstored(let id) = input { open.removeAll { $0 == id } }
+            open.removeAll { ended.contains($0) }
+            #expect(world.outbox.messages.map(\.id) == open)
+            #expect(world.outbox.volume.fits(in: policy.capacity))
+            #expect(world.outbox.deadline.map { $0 > world.now } ?? !world.outbox.isWaiting)
+        }
+    }
+}
