@@ -26,7 +26,7 @@ compile() {  # module, folder
         -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
         -enable-upcoming-feature MemberImportVisibility -enable-upcoming-feature NonisolatedNonsendingByDefault \
         -enable-upcoming-feature InferIsolatedConformances \
-        -package-name holdfast -module-name "$module" -I "$build" -I Sources/Runtime/CZlib \
+        -package-name holdfast -D Rooms -module-name "$module" -I "$build" -I Sources/Runtime/CZlib \
         -emit-module -emit-module-path "$build/$module.swiftmodule" -c "${sources[@]}" -o "$build/$module.o"
 }
 
