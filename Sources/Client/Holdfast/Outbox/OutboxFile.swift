@@ -57,7 +57,8 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
         if size < bytes.count { try cut() }
         var stored: [UInt64: Stored] = [:]
         for (number, line) in bytes.prefix(size).split(separator: 0x0A).enumerated() {
-            guard let entry = try? JSONDecoder().decode(Line.self, from: line) else { throw .damaged(path, line: number + 1) }
+            let entry = try? JSONDecoder().decode(Line.self, from: line)
+            guard let entry, entry.id == nil || entry.stored != nil else { throw .damaged(path, line: number + 1) }
             stored[entry.n] = entry.stored
             keep(entry.id == nil ? nil : line + [0x0A], as: entry.n)
         }
