@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What an app that takes `Holdfast` alone fetches, builds and ships, beside bare SwiftNIO and a C client; see ../README.md.
 
-Benchmarks/footprint/run.py [--share] [--report FILE]
+Benchmarks/footprint/run.py [--share | --lean] [--report FILE]
 
 Builds the last commit in .build/footprint, as an app would that names this repository. Fails if a figure is over its limit. With --share
 the programs with SwiftNIO come from this package's own release build, which others have use for: ours has HTTP/2 then, and no time is told.
+With --lean all programs are built so that the linker leaves out what they do not use.
 """
 import argparse
 import json
@@ -26,6 +27,8 @@ REPOSITORY = WORK / "holdfast.git"
 # What must not be exceeded: packages besides Holdfast itself, and sizes as multiples of bare SwiftNIO's. The goals for sizes are 1.3, and
 # without SwiftNIO 0.43: what is allowed is a twentieth above what was reached so far.
 LIMITS = {"packages": 12, "packages without NIO": 6, "size": 1.58, "size with HTTP/2": 1.9, "size without NIO": 0.61}
+# Swift marks what is public as in use. In a program nobody else can use it.
+LEAN = "-Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link".split()
 
 
 def attempt(*words, folder, **environment):
@@ -47,8 +50,9 @@ def megabytes(path):
 class Package:
     """The program as an app with the dependencies of one variant of Package.swift, resolved anew."""
 
-    def __init__(self, variant):
+    def __init__(self, variant, flags):
         self.folder = WORK / variant
+        self.release = ["-c", "release", *flags]
         self.environment = {"FOOTPRINT": variant, "HOLDFAST_REPOSITORY": REPOSITORY.as_uri(),
                             "HOLDFAST_COMMIT": run("git", "rev-parse", "HEAD", folder=ROOT)}
         shutil.copytree(HERE, self.folder, ignore=shutil.ignore_patterns("run.*", "*.c"))
@@ -63,14 +67,13 @@ class Package:
     def build(self, product):
         """A release build: the program, stripped, and the seconds it took."""
         start = time.monotonic()
-        self.swift("build", "-c", "release", "--product", product)
+        self.swift("build", *self.release, "--product", product)
         seconds = time.monotonic() - start
-        return stripped(pathlib.Path(self.swift("build", "-c", "release", "--show-bin-path")) / product, self.folder), seconds
-
+        return stripped(pathlib.Path(self.swift("build", *self.release, "--show-bin-path")) / product, self.folder), seconds
 
     def complaint(self, product):
         """What the compiler says of a program that must not build; nothing if it does."""
-        result = attempt("swift", "build", "-c", "release", "--product", product, folder=self.folder, **self.environment)
+        result = attempt("swift", "build", *self.release, "--product", product, folder=self.folder, **self.environment)
         return result.stdout + result.stderr if result.returncode else ""
 
 
@@ -117,14 +120,15 @@ class Checks:
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--report", type=pathlib.Path, help="also writes the figures there, as JSON")
-    arguments.add_argument("--share", action="store_true", help="programs of this package's own release build")
+    way = arguments.add_mutually_exclusive_group()
+    way.add_argument("--share", action="store_true", help="programs of this package's own release build")
+    way.add_argument("--lean", action="store_true", help="without what the programs do not use")
     given = arguments.parse_args()
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     run("git", "clone", "--bare", "--quiet", ROOT, REPOSITORY, folder=ROOT)
 
-    ours, small, bare = Package("default"), Package("without-nio"), Package("bare")
-    peer = Package("peer")
+    ours, small, bare, peer = (Package(name, LEAN if given.lean else []) for name in ("default", "without-nio", "bare", "peer"))
     small_program, small_seconds = small.build("Connect")
     if given.share:
         (bare_program, bare_seconds), (our_program, our_seconds) = shared("FootprintBare"), shared("FootprintConnect")
