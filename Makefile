@@ -3,8 +3,12 @@
 SHELL := /bin/bash
 BIN := .build/debug
 FUZZ_SECONDS ?= 60
-# Suites that only count and compute: .ci/run has them run beside the others, which mostly wait.
-BESIDE := mutants-rooms fuzz-short bench-quick traits-share footprint-share
+# Suites that take long and seldom fail. TURN=0, 1 or 2 takes one line of them: .ci/run has another turn each day.
+TURN_0 := mutants-rooms
+TURN_1 := fuzz-short traits-share
+TURN_2 := bench-quick footprint-share
+# What .ci/run has run beside the others, for one suite alone does not keep two cores busy.
+BESIDE := $(if $(TURN),$(TURN_$(TURN)),$(TURN_0) $(TURN_1) $(TURN_2)) tool conformance-share interop-wamp
 # need PACKAGE…: installs Debian packages that are missing. A Mac has in its SDK what the build needs.
 ifeq ($(shell uname -s),Darwin)
 NEED := true
@@ -28,16 +32,16 @@ demo: ## Two people in a room: their link is cut, the hub killed with -9 (builds
 PREFIX ?= /usr/local
 # Swift marks what is public as in use. In a program nobody else can use it: with these flags the linker leaves out what the program does not.
 FRONTEND := -Xswiftc -Xfrontend -Xswiftc
-LEAN := -c release --scratch-path .build/lean $(FRONTEND) -function-sections $(FRONTEND) -internalize-at-link
+RELEASE := -c release --scratch-path .build/lean $(FRONTEND) -function-sections $(FRONTEND) -internalize-at-link
 install: ## The tool, stripped, into PREFIX/bin (PREFIX=/usr/local; a release build first)
 	@$(NEED) binutils
 	@[ -e Package.resolved ] || $(MAKE) --no-print-directory pins
-	swift build $(LEAN) --product holdfast
-	@install -D -m 755 "$$(swift build $(LEAN) --show-bin-path)/holdfast" "$(DESTDIR)$(PREFIX)/bin/holdfast"
+	swift build $(RELEASE) --product holdfast
+	@install -D -m 755 "$$(swift build $(RELEASE) --show-bin-path)/holdfast" "$(DESTDIR)$(PREFIX)/bin/holdfast"
 	@strip "$(DESTDIR)$(PREFIX)/bin/holdfast"
 	@echo "installed $(DESTDIR)$(PREFIX)/bin/holdfast, $$(du -m "$(DESTDIR)$(PREFIX)/bin/holdfast" | cut -f1) MB"
 
-test: unit tool network conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points survive-share abuse chaos-share $(BESIDE) ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
+test: unit network interop codecs tls proxies doctor http2 quotes rooms-browser crash-points survive-share abuse chaos-share $(BESIDE) ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
 
 beside: $(BESIDE)
 
@@ -167,8 +171,8 @@ sanitize: ## Unit tests under Thread Sanitizer and under Address Sanitizer
 bench-quick: ## Instructions and allocations per message, beside Benchmarks/thresholds.json (builds a small program first)
 	@$(TALLY) suite bench-quick Benchmarks/quick.sh
 
-footprint: ## What an app that takes Holdfast fetches, builds and ships, with and without SwiftNIO, beside bare SwiftNIO and C (of the last commit)
-	@$(TALLY) suite footprint Benchmarks/footprint/run.sh
+footprint: ## What an app that takes Holdfast fetches, builds and ships, with and without SwiftNIO, beside bare SwiftNIO and C, of the last commit (LEAN=1: without what the programs do not use)
+	@$(TALLY) suite footprint Benchmarks/footprint/run.sh $(if $(LEAN),--lean)
 
 footprint-share:
 	@$(TALLY) suite footprint Benchmarks/footprint/run.sh --share
