@@ -22,7 +22,7 @@ for catalogue in Sources/*/*/*.docc; do
     exports=$(dirname "$catalogue")/Exports.swift
     if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastQuotes || $module == HoldfastRooms
         || $module == HoldfastWAMP || $module == HoldfastRouter ]]; then
-        reexported=$(sed -nE 's/^@_exported public import (struct )?([A-Za-z]+).*/\2/p' "$exports" | grep -vxE 'Holdfast|HoldfastServer|HoldfastCodecs' | paste -sd, -)
+        reexported=$(sed -nE 's/^ *@_exported public import (struct )?([A-Za-z]+).*/\2/p' "$exports" | grep -vxE 'Holdfast|HoldfastServer|HoldfastCodecs' | paste -sd, -)
         options=(-experimental-allowed-reexported-modules="$reexported")
     fi
     swift-symbolgraph-extract -module-name "$module" -output-dir "$out/symbols/$module" -target "$triple" \

@@ -10,7 +10,7 @@ extension WebSocketConnection {
     /// Connects and shakes hands.
     ///
     /// For code that cannot be scoped; otherwise prefer ``withConnection(to:configuration:_:)-(String,_,_)``. In a build without the
-    /// package's trait SwiftNIO, Apple platforms connect through `URLSession`, as ``connectOverURLSession(to:configuration:)`` tells, and
+    /// package's trait SwiftNIO, Apple platforms connect through `URLSession`, as `connectOverURLSession(to:configuration:)` tells, and
     /// others cannot connect: ``TransportError/Code/invalidConfiguration``.
     ///
     /// - Parameters:
