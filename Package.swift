@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 /// Every target, tests included, gets these.
@@ -68,9 +69,12 @@ let nioTransport = Target.Dependency.target(name: "WebSocketNIO", condition: .wh
 let roomsClient = Target.Dependency.target(name: "HoldfastRooms", condition: .when(traits: ["Rooms"]))
 
 // An app fetches what its traits name, by default a client. A clone of this repository builds all there is. SwiftPM does not say which of the two
-// it is: a package that is fetched is read out of a repository, where its folder is "/", and lies in "checkouts", or below "registry/downloads".
+// it is. It reads a package that it fetches out of a repository, where the folder is "/". Later the package lies in "checkouts" beside
+// "repositories", or below "registry/downloads".
 let folder = Context.packageDirectory
-let isFetched = folder == "/" || folder.split(separator: "/").dropLast().last == "checkouts" || folder.contains("/registry/downloads/")
+let isCheckout =
+    folder.split(separator: "/").dropLast().last == "checkouts" && FileManager.default.fileExists(atPath: "\(folder)/../../repositories")
+let isFetched = folder == "/" || isCheckout || folder.contains("/registry/downloads/")
 
 let package = Package(
     name: "holdfast",

@@ -2,6 +2,10 @@ package import NIOCore
 import WebSocketCore
 package import WebSocketRuntime
 
+#if !SwiftNIO
+    #error("servers and connections over SwiftNIO need its trait, which is a default: .package(url: \"…\", traits: [.defaults])")
+#endif
+
 /// Opens WebSockets over TCP and TLS.
 package enum NIOConnector {
     /// Connects, shakes hands, and returns an open WebSocket.

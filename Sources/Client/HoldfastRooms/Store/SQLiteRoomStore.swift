@@ -5,6 +5,10 @@ public import RoomCore
 package import RoomsStorage
 import WebSocketRuntime
 
+#if !Rooms
+    #error("HoldfastRooms needs its trait of the package: .package(url: \"…\", traits: [.defaults, \"Rooms\"])")
+#endif
+
 /// A store in a file of SQLite: what it has committed survives the end of the process, at any instruction, and of the power.
 ///
 /// It has a directory of its own, which one process may have open at a time; another is refused. Only its owner may read it. On Apple's
