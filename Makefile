@@ -16,6 +16,8 @@ else
 NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-dev libsqlite3-dev "$$@"; }; need
 endif
 TALLY := scripts/tally
+# A fresh clone takes the versions that are pinned, and not the newest that the manifest allows.
+PINNED = [ -e Package.resolved ] || $(MAKE) --no-print-directory pins
 
 .PHONY: help demo install docs build pins sbom test beside unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick footprint footprint-share traits traits-share bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
@@ -23,10 +25,11 @@ TALLY := scripts/tally
 
 help:
 	@echo "make GOAL, where GOAL is one of"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: ## Two people in a room: their link is cut, the hub killed with -9 (builds the tool first; then under 20 s)
 	@$(NEED)
+	@$(PINNED)
 	swift run holdfast demo
 
 PREFIX ?= /usr/local
@@ -35,9 +38,10 @@ FRONTEND := -Xswiftc -Xfrontend -Xswiftc
 RELEASE := -c release --scratch-path .build/lean $(FRONTEND) -function-sections $(FRONTEND) -internalize-at-link
 install: ## The tool, stripped, into PREFIX/bin (PREFIX=/usr/local; a release build first)
 	@$(NEED) binutils
-	@[ -e Package.resolved ] || $(MAKE) --no-print-directory pins
+	@$(PINNED)
 	swift build $(RELEASE) --product holdfast
-	@install -D -m 755 "$$(swift build $(RELEASE) --show-bin-path)/holdfast" "$(DESTDIR)$(PREFIX)/bin/holdfast"
+	@mkdir -p "$(DESTDIR)$(PREFIX)/bin"
+	@install -m 755 "$$(swift build $(RELEASE) --show-bin-path)/holdfast" "$(DESTDIR)$(PREFIX)/bin/holdfast"
 	@strip "$(DESTDIR)$(PREFIX)/bin/holdfast"
 	@echo "installed $(DESTDIR)$(PREFIX)/bin/holdfast, $$(du -m "$(DESTDIR)$(PREFIX)/bin/holdfast" | cut -f1) MB"
 
@@ -57,7 +61,7 @@ docs: build ## The documentation of all products as one static site in reports/s
 
 build: ## Everything in debug, tests and snippets included
 	@$(NEED)
-	@[ -e Package.resolved ] || $(MAKE) --no-print-directory pins
+	@$(PINNED)
 	@$(TALLY) stage build swift build --build-tests
 
 pins: ## Have SwiftPM take the versions in scripts/pins.json: then what is built is what was tested
@@ -99,6 +103,7 @@ network: build ## Interfaces that come and go, in a network namespace of its own
 
 fuzz-short:
 	@$(NEED)
+	@$(PINNED)
 	@$(TALLY) suite fuzz Fuzz/run.sh 5
 
 conformance-share: build
@@ -158,6 +163,7 @@ conformance: ## Autobahn, all 517 cases in both roles, in the clear and over TLS
 
 fuzz: ## Fuzz for FUZZ_SECONDS (60) on each target
 	@$(NEED)
+	@$(PINNED)
 	@$(TALLY) suite fuzz Fuzz/run.sh $(FUZZ_SECONDS)
 
 soak: ## What takes long: ten minutes of fuzzing on each target, and all of Autobahn
@@ -166,6 +172,7 @@ soak: ## What takes long: ten minutes of fuzzing on each target, and all of Auto
 
 sanitize: ## Unit tests under Thread Sanitizer and under Address Sanitizer
 	@$(NEED)
+	@$(PINNED)
 	@$(TALLY) suite sanitize Fuzz/sanitize.sh
 
 bench-quick: ## Instructions and allocations per message, beside Benchmarks/thresholds.json (builds a small program first)
@@ -177,7 +184,7 @@ footprint: ## What an app that takes Holdfast fetches, builds and ships, with an
 footprint-share:
 	@$(TALLY) suite footprint Benchmarks/footprint/run.sh --share
 
-traits: ## The client without SwiftNIO, tested in memory; every library built with its own trait alone (half an hour)
+traits: ## The client without SwiftNIO, tested in memory; every library built with only its own trait
 	@$(TALLY) suite traits scripts/traits.sh
 
 traits-share:

@@ -169,8 +169,9 @@ swift_program() {
     fi
     need_build
     # A fresh clone takes the versions that are pinned, and not the newest that the manifest allows.
-    [ -e "$ROOT/Package.resolved" ] || { need_apt git python3 && "$ROOT/scripts/pins.py" resolve; } >&2
-    (cd "$ROOT" && swift build -c release --scratch-path "$folder" --product "$product") >&2
+    # Bash goes on after a failure inside of $(…), and the program of an earlier build would be tested.
+    [ -e "$ROOT/Package.resolved" ] || { need_apt git python3 && "$ROOT/scripts/pins.py" resolve; } >&2 || die "no versions are pinned"
+    (cd "$ROOT" && swift build -c release --scratch-path "$folder" --product "$product") >&2 || die "$product does not build"
     printf '%s/%s\n' "$(cd "$ROOT" && swift build -c release --scratch-path "$folder" --show-bin-path)" "$product"
 }
 

@@ -14,7 +14,8 @@ cd "$ROOT"
 [ -e Package.resolved ] || { need_apt git python3 && scripts/pins.py resolve; }
 mkdir -p "$copy"
 rm -rf "$copy"/[A-Z]*
-git ls-files -z Package.swift Sources Tests Interop/Peer Benchmarks Fuzz/Targets | xargs -0 cp -a --parents -t "$copy"
+git ls-files -z --cached --others --exclude-standard Package.swift Sources Tests Interop/Peer Benchmarks Fuzz/Targets |
+    while IFS= read -rd '' file; do if [ -e "$file" ]; then printf '%s\0' "$file"; fi; done | xargs -0 cp -a --parents -t "$copy"
 cp Package.resolved "$copy"
 cd "$copy"
 

@@ -127,6 +127,8 @@ def main():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     run("git", "clone", "--bare", "--quiet", ROOT, REPOSITORY, folder=ROOT)
+    # SwiftPM's cache of a repository fetches what has a name, and nothing else.
+    run("git", "update-ref", "refs/heads/footprint", run("git", "rev-parse", "HEAD", folder=ROOT), folder=REPOSITORY)
 
     ours, small, bare, peer = (Package(name, LEAN if given.lean else []) for name in ("default", "without-nio", "bare", "peer"))
     small_program, small_seconds = small.build("Connect")

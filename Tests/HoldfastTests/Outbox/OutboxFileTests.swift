@@ -98,6 +98,37 @@ import Testing
         #expect(try place.bytes == Data(content.utf8))
     }
 
+    @Test(arguments: ["{\"settings\":true}", "nonsense", "{\"n\":1,\"id\":\"a\",\"text\":\"x\"}\nnonsense"])
+    func `what is behind the last line and not ours is left as it is`(content: String) async throws {
+        let place = try Place()
+        try Data(content.utf8).write(to: place.file)
+        let file = try place.open()
+        let line = content.split(separator: "\n").count
+        await #expect(throws: OutboxError.damaged(place.file.path, line: line)) { try await file.load() }
+        #expect(try place.bytes == Data(content.utf8))
+    }
+
+    @Test func `what a power cut left without content is cut off`() async throws {
+        let place = try Place()
+        try (Data("{\"n\":1,\"id\":\"a\",\"text\":\"x\"}\n".utf8) + Data(count: 512)).write(to: place.file)
+        #expect(try await place.open().load().map(\.id) == ["a"])
+    }
+
+    @Test func `of two with one id the later one counts, also for the next run`() async throws {
+        let place = try Place()
+        do {
+            let file = try place.open()
+            _ = try await file.load()
+            // The end of the first one was not written.
+            try await add(file, 1, "a", .text("over"))
+            try await add(file, 2, "a", .text("promised"))
+        }
+        for _ in 0..<2 {
+            let stored = try await place.open().load()
+            #expect(stored.map(\.serial) == [2] && stored.map(\.message) == [.text("promised")])
+        }
+    }
+
     @Test func `one outbox has it at a time, and only its owner can read it`() async throws {
         let place = try Place()
         let file = try place.open()

@@ -87,6 +87,69 @@ import Testing
         #expect(try await messages.next() == .text("news"))
     }
 
+    @Test func `after the last answer it lets others read`() async throws {
+        let stage = Stage()
+        let texts = Task {
+            var texts: [Message] = []
+            for try await message in stage.socket.messages {
+                texts.append(message)
+                if texts.count == 4 { break }
+            }
+            return texts
+        }
+        let peer = try await stage.accept()
+        try await peer.send(.text("news 1"))
+        let outbox = try await outbox(stage)
+        try await outbox.send("hello", id: 1)
+        _ = try await peer.message()
+        try await peer.send(.text("ok 1"))
+        #expect(await outbox.outcome(of: 1) == .acknowledged)
+        // While there is a consumer that loses messages, a task of the socket's reads, which has to be called.
+        let lossy = stage.socket.messages(buffering: .latest).makeAsyncIterator()
+        for number in 2...4 { try await peer.send(.text("news \(number)")) }
+        #expect(try await texts.value == (1...4).map { .text("news \($0)") })
+        withExtendedLifetime(lossy) {}
+    }
+
+    @Test func `two outboxes may understand the same answers`() async throws {
+        let stage = Stage()
+        let (one, other) = (try await outbox(stage), try await outbox(stage))
+        let peer = try await stage.accept()
+        try await one.send("one", id: 1)
+        try await other.send("other", id: 2)
+        for _ in 0..<2 { _ = try await peer.message() }
+        try await peer.send(.text("ok 2"))
+        try await peer.send(.text("ok 1"))
+        #expect(await one.flush())
+        #expect(await other.flush())
+    }
+
+    /// An id that cannot be written, once it may be tried.
+    private struct Unwritable: Codable, Hashable {
+        static let mayFail = DispatchSemaphore(value: 0)
+
+        init() {}
+        init(from decoder: any Decoder) {}
+        func encode(to encoder: any Encoder) throws {
+            Self.mayFail.wait()
+            throw EncodingError.invalidValue(self, .init(codingPath: [], debugDescription: "no"))
+        }
+    }
+
+    @Test func `a message that cannot be stored is seen to go`() async throws {
+        let stage = Stage()
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("outbox-\(UUID())")
+        defer { for name in [file.path, file.path + ".lock"] { try? FileManager.default.removeItem(atPath: name) } }
+        let outbox = try await stage.socket.outbox(of: Unwritable.self, in: .file(file)) { _ in nil }
+        var updates = outbox.updates.makeAsyncIterator()
+        #expect(await updates.next()?.count == 0)
+        let sent = Task { try await outbox.send("hello", id: Unwritable()) }
+        #expect(await updates.next()?.count == 1)
+        Unwritable.mayFail.signal()
+        #expect(await updates.next()?.count == 0)
+        await #expect(throws: OutboxError.self) { try await sent.value }
+    }
+
     @Test func `it is bounded, and takes no id twice`() async throws {
         let stage = Stage()
         let outbox = try await outbox(stage, OutboxPolicy(capacity: SendVolume(count: 2, bytes: 10)))

@@ -10,29 +10,39 @@ import WebSocketCore
     private struct World {
         var outbox: Outbox
         var now = Moment.start
+        /// Whose serial number it is.
+        var ids: [UInt64: Int] = [:]
 
         init(_ policy: OutboxPolicy = OutboxPolicy(), stored: [Int] = []) {
             outbox = Outbox(policy, stored: stored.map { (UInt64($0), $0, .text("\($0)")) })
+            for id in stored { ids[UInt64(id)] = id }
         }
 
         mutating func apply(_ input: Outbox.Input) -> [Outbox.Effect] {
             var effects: [Outbox.Effect] = []
             outbox.handle(input, at: now, into: &effects)
+            if case .add(let id, _) = input, case .accepted(let serial)? = effects.first { ids[serial] = id }
             return effects
         }
 
-        mutating func keep(_ ids: Int...) {
-            for id in ids {
-                _ = apply(.add(id, .text("\(id)")))
-                _ = apply(.stored(id))
-            }
+        /// Adds a message that is not stored yet.
+        mutating func add(_ id: Int) -> UInt64? {
+            guard case .accepted(let serial)? = apply(.add(id, .text("\(id)"))).first else { return nil }
+            return serial
         }
 
-        /// All that may be sent now.
-        mutating func sent() -> [Int] {
-            var ids: [Int] = []
-            while case .send(let id, _)? = apply(.take).first { ids.append(id) }
-            return ids
+        mutating func keep(_ ids: Int...) {
+            for id in ids { if let serial = add(id) { _ = apply(.stored(serial)) } }
+        }
+
+        /// All that may be sent now, and what the connection says of each.
+        mutating func sent(_ answer: (UInt64) -> Outbox.Input = { .sent($0) }) -> [Int] {
+            var sent: [Int] = []
+            while case .send(let serial, _)? = apply(.take).last {
+                sent.append(ids[serial] ?? 0)
+                _ = apply(answer(serial))
+            }
+            return sent
         }
 
         mutating func pass(_ time: Duration) {
@@ -66,10 +76,10 @@ import WebSocketCore
 
     @Test func `one that is not stored yet holds up those behind it, and one that cannot be stored was never there`() {
         var world = World()
-        _ = world.apply(.add(1, .text("1")))
+        let first = world.add(1) ?? 0
         world.keep(2)
         #expect(world.sent() == [])
-        _ = world.apply(.unstored(1))
+        _ = world.apply(.unstored(first))
         #expect(world.sent() == [2] && !world.outbox.contains(1) && world.outbox.volume == SendVolume(count: 1, bytes: 1))
     }
 
@@ -80,6 +90,7 @@ import WebSocketCore
         #expect(world.apply(.add(2, .text("ten letters"))).contains { if case .full = $0 { true } else { false } })
         world.keep(3)
         #expect(world.apply(.add(4, .text(""))).contains { if case .full = $0 { true } else { false } })
+        #expect(world.sent() == [1, 3])
         _ = world.apply(.answered(.acknowledged(1)))
         world.keep(4)
         #expect(world.outbox.messages.map(\.id) == [3, 4])
@@ -119,7 +130,57 @@ import WebSocketCore
         world.pass(.seconds(2))
         let effects = world.apply(.take)
         #expect(effects.contains { if case .ended(_, 1, .givenUp) = $0 { true } else { false } })
-        #expect(effects.contains { if case .send(2, _) = $0 { true } else { false } })
+        #expect(effects.contains { if case .send(serial: 2, _) = $0 { true } else { false } })
+    }
+
+    @Test func `what no connection took is no attempt, and is sent again on the next one or later`() {
+        var world = World(OutboxPolicy(resendAfter: .seconds(1), attempts: 1))
+        world.keep(1)
+        for _ in 0..<3 {
+            #expect(world.sent { .unsent($0) } == [1])
+            _ = world.apply(.connected)
+        }
+        #expect(world.sent { .unsent($0) } == [1] && world.sent() == [])
+        world.pass(.seconds(1))
+        #expect(world.sent() == [1])
+        _ = world.apply(.connected)
+        #expect(world.apply(.take).contains { if case .ended(_, 1, .givenUp) = $0 { true } else { false } })
+    }
+
+    @Test func `one that the connection is still taking is not sent again beside that`() {
+        var world = World(OutboxPolicy(resendAfter: .seconds(1)))
+        world.keep(1, 2)
+        guard case .send(let serial, _)? = world.apply(.take).first else { return #expect(Bool(false), "nothing was sent") }
+        world.pass(.seconds(60))
+        #expect(world.outbox.deadline == nil && world.sent() == [2])
+        _ = world.apply(.sent(serial))
+        #expect(world.outbox.deadline == world.now + .seconds(1), "its time begins now")
+    }
+
+    @Test func `one that no connection takes is over, and only that one`() {
+        var world = World()
+        world.keep(1, 2)
+        guard case .send(let serial, _)? = world.apply(.take).first else { return #expect(Bool(false), "nothing was sent") }
+        _ = world.apply(.withdraw(1))
+        world.keep(1)
+        #expect(world.ends(.unsendable(serial, reason: "too long")) == [:], "another one has its id now")
+        #expect(world.sent { .unsendable($0, reason: "too long") } == [2, 1] && world.outbox.isEmpty)
+    }
+
+    @Test func `an id that is used again names the later message`() {
+        var world = World()
+        let first = world.add(1) ?? 0
+        _ = world.apply(.withdraw(1))
+        let second = world.add(1) ?? 0
+        _ = world.apply(.stored(first))
+        #expect(world.sent() == [] && !world.outbox.contains(serial: first), "the later one is not stored yet")
+        _ = world.apply(.unstored(first))
+        #expect(world.outbox.contains(serial: second))
+        _ = world.apply(.stored(second))
+        for answer in [OutboxAnswer.acknowledged(1), .refused(1, reason: "rude"), .acknowledgedThrough(1)] {
+            #expect(world.ends(.answered(answer)) == [:], "this is for the earlier one: the later one was not sent")
+        }
+        #expect(world.sent() == [1] && world.ends(.answered(.acknowledged(1))) == [1: .acknowledged])
     }
 
     @Test func `an answer may name all up to one, but none that was never sent`() {
@@ -128,6 +189,7 @@ import WebSocketCore
         #expect(world.sent() == [1, 2, 3])
         #expect(world.ends(.answered(.acknowledgedThrough(2))) == [1: .acknowledged, 2: .acknowledged])
         #expect(world.ends(.answered(.acknowledgedThrough(4))) == [3: .acknowledged])
+        #expect(world.sent() == [4])
         #expect(world.ends(.answered(.refused(4, reason: "too rude"))) == [4: .refused(reason: "too rude")])
         #expect(world.ends(.answered(.acknowledged(4))) == [:] && world.outbox.isEmpty)
     }
@@ -137,21 +199,25 @@ import WebSocketCore
         let policy = OutboxPolicy(
             capacity: SendVolume(count: 8, bytes: 100), window: 3, resendAfter: .seconds(2), attempts: seed % 2 == 0 ? nil : 3)
         var world = World(policy)
+        // Ids are used once here, so that they are serial numbers too.
         var (next, stored, open, ended, last) = (1, Set<Int>(), [Int](), Set<Int>(), 0)
+        var (inHand, sent) = (0, Set<Int>())
         for _ in 0..<400 {
             let some = open.randomElement(using: &random) ?? 0
             let input: Outbox.Input =
-                switch Int.random(in: 0..<12, using: &random) {
+                switch Int.random(in: 0..<14, using: &random) {
                 case 0...2: .add(next, .text(String(repeating: "x", count: .random(in: 0...20, using: &random))))
-                case 3, 4: .stored(some)
-                case 5: stored.contains(some) ? .take : .unstored(some)
+                case 3, 4: .stored(UInt64(some))
+                case 5: stored.contains(some) ? .take : .unstored(UInt64(some))
                 case 6: .answered(.acknowledged(some))
                 case 7: .answered(Bool.random(using: &random) ? .acknowledgedThrough(some) : .refused(some, reason: ""))
                 case 8: .connected
                 case 9: Bool.random(using: &random) ? .withdraw(some) : .take
+                case 10: .unsent(UInt64(inHand))
+                case 11: .sent(UInt64(inHand))
                 default: .take
                 }
-            if case .stored(let id) = input, open.contains(id) { stored.insert(id) }
+            if case .stored(let id) = input, open.contains(Int(id)) { stored.insert(Int(id)) }
             if case .connected = input { last = 0 }
             if Int.random(in: 0..<4, using: &random) == 0 {
                 let before = world.outbox.deadline
@@ -164,18 +230,22 @@ import WebSocketCore
                 case .accepted:
                     open.append(next)
                     next += 1
-                case .send(let id, _):
+                case .send(let serial, _):
+                    let id = Int(serial)
                     #expect(stored.contains(id) && open.contains(id) && id > last)
-                    last = id
-                case .ended(_, let id, _): #expect(ended.insert(id).inserted && open.contains(id))
+                    (last, inHand) = (id, id)
+                    sent.insert(id)
+                case .ended(let serial, let id, let outcome):
+                    #expect(ended.insert(id).inserted && open.contains(id) && serial == UInt64(id))
+                    #expect(outcome == .withdrawn || sent.contains(id), "the server cannot know it")
                 case .duplicate, .full, .due: break
                 }
             }
-            if case .unstored(let id) = input { open.removeAll { $0 == id } }
+            if case .unstored(let id) = input { open.removeAll { $0 == Int(id) } }
             open.removeAll { ended.contains($0) }
             #expect(world.outbox.messages.map(\.id) == open)
             #expect(world.outbox.volume.fits(in: policy.capacity))
-            #expect(world.outbox.deadline.map { $0 > world.now } ?? !world.outbox.isWaiting)
+            #expect(world.outbox.deadline.map { $0 > world.now } ?? true)
         }
     }
 }

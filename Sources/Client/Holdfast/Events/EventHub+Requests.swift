@@ -57,7 +57,8 @@ extension EventHub {
         for matcher in matchers where matcher.matches(message) {
             if settle({ requests.answer(matcher.request, with: message) }) { return true }
         }
-        return listeners.contains { $0.matches(message) }
+        // Each of them: two outboxes may understand the same answer.
+        return listeners.reduce(false) { $1.matches(message) || $0 }
     }
 
     // MARK: - Listeners
@@ -76,14 +77,16 @@ extension EventHub {
         }
     }
 
+    /// It does not read now, nor wait, though it may have been called to read: it will ask again.
+    func pass(_ listener: Share.Party) { change { share.forget(listener) } }
+
     /// Waits for the next event, and reads it if nobody else does; false if the task is cancelled, or nothing can come any more.
+    ///
+    /// Whoever does not ask again says ``pass(_:)``.
     func readOnce(for listener: Share.Party) async -> Bool {
         switch change({ share.askToRead(listener) }) {
         case .read:
-            guard let event = await read() else {
-                change { share.forget(listener) }
-                return false
-            }
+            guard let event = await read() else { return false }
             _ = deliver(event, by: listener)
             return true
         case .wait: return await called(listener)

@@ -21,7 +21,8 @@ public final class Outbox<ID: Codable & Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - message: What to send.
-    ///   - id: What the server's acknowledgement names; no other message that waits may have it.
+    ///   - id: What the server's acknowledgement names; no other message that waits may have it. Do not use it for a later message either:
+    ///     the server may acknowledge the earlier one twice.
     /// - Throws: ``OutboxError``, and the message was not taken: ``OutboxError/full`` beyond the capacity, ``OutboxError/duplicate``,
     ///   ``OutboxError/closed`` once the socket is closed, ``OutboxError/codec(_:)``, ``OutboxError/storage(_:)``.
     public func send(_ message: Message, id: ID) async throws(OutboxError) { try await line.add(id, message) }
@@ -45,6 +46,8 @@ public final class Outbox<ID: Codable & Hashable & Sendable>: Sendable {
     }
 
     /// Takes a message back.
+    ///
+    /// The file learns of it a moment later: if the process ends before that, the next run sends the message.
     ///
     /// - Returns: Whether it was still here. If it was sent before, the server may have it nevertheless.
     @discardableResult public func withdraw(_ id: ID) -> Bool { line.withdraw(id) }

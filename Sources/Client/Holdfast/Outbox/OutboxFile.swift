@@ -33,6 +33,8 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
     /// The lines of messages that are not over, and how many bytes they are.
     private var lines: [UInt64: Data] = [:]
     private var lineBytes = 0
+    /// The lines of messages that are over, as long as the disk does not take them.
+    private var unwritten = Data()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 
@@ -46,24 +48,46 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
             }
         }
         file = try Self.open(path)
+        // Not every file system can; then what is in it is safe, and its name after a while.
+        try? Disk.syncName(of: path)
     }
 
     /// What is not over, in the order in which it came in; to be called once, before all else.
+    ///
+    /// A damaged file is left as it is.
     func load() throws(OutboxError) -> [Stored] {
         var bytes = Data()
         do { bytes = try file.readToEnd() ?? Data() } catch { throw failure(error) }
-        // Behind the last line break is what was begun only.
-        size = bytes.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-        if size < bytes.count { try cut() }
+        let end = bytes.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        let content = bytes.prefix(end).split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
         var stored: [UInt64: Stored] = [:]
-        for (number, line) in bytes.prefix(size).split(separator: 0x0A).enumerated() {
+        for (number, line) in content.enumerated() {
             let entry = try? JSONDecoder().decode(Line.self, from: line)
             guard let entry, entry.id == nil || entry.stored != nil else { throw .damaged(path, line: number + 1) }
             stored[entry.n] = entry.stored
             keep(entry.id == nil ? nil : line + [0x0A], as: entry.n)
         }
+        guard Self.isBegun(bytes.suffix(from: end)) else { throw .damaged(path, line: content.count + 1) }
+        size = end
+        if size < bytes.count { try cut() }
         do { try file.seekToEnd() } catch { throw failure(error) }
-        return stored.values.sorted { $0.serial < $1.serial }
+        return newest(stored.values.sorted { $0.serial < $1.serial })
+    }
+
+    /// Whether it is what a crash leaves of a line of ours: its beginning, or the place for it without content.
+    private static func isBegun(_ tail: Data) -> Bool {
+        // Keys are sorted, so a line begins with one of these.
+        let starts = ["{\"binary\":", "{\"id\":", "{\"n\":"].map { Data($0.utf8) }
+        return tail.allSatisfy { $0 == 0 } || starts.contains { $0.starts(with: tail.prefix($0.count)) }
+    }
+
+    /// Of two with one id the later one counts: it was taken because the earlier one was over, and only the file did not know.
+    private func newest(_ stored: [Stored]) -> [Stored] {
+        var serials: [ID: UInt64] = [:]
+        for (serial, id, _) in stored {
+            if let earlier = serials.updateValue(serial, forKey: id) { remove(earlier) }
+        }
+        return stored.filter { serials[$0.id] == $0.serial }
     }
 
     /// Keeps a message; it is on the disk when this returns.
@@ -81,7 +105,9 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
     /// A message is over; should that be forgotten by a crash, it is sent once more.
     func remove(_ serial: UInt64) {
         keep(nil, as: serial)
-        guard let data = try? encode(Line(n: serial)), (try? append(data, andSync: false)) != nil else { return }
+        guard let line = try? encode(Line(n: serial)) else { return }
+        unwritten += line
+        guard (try? append(Data(), andSync: false)) != nil else { return }
         // If that fails, the old file stays.
         if size > Self.smallest, size > 4 * lineBytes { try? rewrite() }
     }
@@ -92,16 +118,19 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
         lines[serial] = line
     }
 
+    /// Writes what is still to be said of messages that are over, then `data`.
     private func append(_ data: Data, andSync isSynced: Bool) throws(OutboxError) {
+        let new = unwritten + data
         do {
-            try file.write(contentsOf: data)
+            try file.write(contentsOf: new)
             if isSynced { try file.synchronize() }
-            size += data.count
         } catch {
             // Half of a line must not stand before the next one.
             try? cut()
             throw failure(error)
         }
+        size += new.count
+        unwritten = Data()
     }
 
     private func cut() throws(OutboxError) {
@@ -118,13 +147,21 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
         do {
             try copy.truncate(atOffset: 0)
             try copy.write(contentsOf: data)
-            try Disk.settle(new, as: path)
-        } catch { throw failure(error) }
+            try Disk.move(new, to: path)
+        } catch {
+            // It may have filled the disk.
+            try? FileManager.default.removeItem(atPath: new)
+            throw failure(error)
+        }
+        // From here on the name leads to the copy, also if the system cannot say when that is on disk.
         (file, size) = (copy, data.count)
+        try? Disk.syncName(of: path)
     }
 
     private func encode(_ line: Line) throws(OutboxError) -> Data {
-        do { return try JSONEncoder().encode(line) + [0x0A] } catch { throw .codec("\(error)") }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        do { return try encoder.encode(line) + [0x0A] } catch { throw .codec("\(error)") }
     }
 
     private func failure(_ error: any Error) -> OutboxError {

@@ -81,12 +81,14 @@ final class OutboxLine<ID: Codable & Hashable & Sendable>: HeldSender {
         do throws(OutboxError) {
             try await file?.add((serial, id, message))
         } catch {
-            apply(.unstored(id))
+            apply(.unstored(serial))
+            // Who waits for the end of all messages, or of this one, waits no more.
+            news.announce()
             throw error
         }
-        apply(.stored(id))
+        apply(.stored(serial))
         // It may have been withdrawn meanwhile, and the file told too early.
-        if !state.withLockedValue({ $0.rules.contains(id) }) { await file?.remove(serial) }
+        if !state.withLockedValue({ $0.rules.contains(serial: serial) }) { await file?.remove(serial) }
     }
 
     func withdraw(_ id: ID) -> Bool { apply(.withdraw(id)).contains { if case .ended = $0 { true } else { false } } }
@@ -146,17 +148,20 @@ final class OutboxLine<ID: Codable & Hashable & Sendable>: HeldSender {
         if let deadline, alarm.ringsAfter(deadline) {
             alarm.set(deadline) { [weak self] in self?.run { $0.wake(at: $1, into: &$2) } }
         }
+        var (isNews, isDue) = (false, false)
         for effect in effects {
             switch effect {
             case .ended(let serial, _, _):
                 // SAFETY: a step of the file, which nobody waits for.
                 if let file { Task { await file.remove(serial) } }
-                news.announce()
-            case .accepted: news.announce()
-            case .due: work.announce()
+                isNews = true
+            case .accepted: isNews = true
+            case .due: isDue = true
             case .send, .full, .duplicate: break
             }
         }
+        if isNews { news.announce() }
+        if isDue { work.announce() }
         return effects
     }
 
@@ -177,25 +182,34 @@ final class OutboxLine<ID: Codable & Hashable & Sendable>: HeldSender {
                 link = connection.transport
                 apply(.connected)
             }
-            while let (id, message) = take() {
-                do throws(WebSocketError) { try await connection.send(message) } catch {
-                    guard error.code == .tooLarge else { break }
-                    apply(.answered(.refused(id, reason: "\(error)")))
+            while let (serial, message) = take() {
+                do throws(WebSocketError) {
+                    try await connection.send(message)
+                    apply(.sent(serial))
+                } catch {
+                    guard error.code == .tooLarge else {
+                        apply(.unsent(serial))
+                        break
+                    }
+                    apply(.unsendable(serial, reason: "\(error)"))
                 }
             }
             await work.next(after: version)
         }
     }
 
-    private func take() -> (id: ID, message: Message)? {
-        for case .send(let id, let message) in apply(.take) { return (id, message) }
+    private func take() -> (serial: UInt64, message: Message)? {
+        for case .send(let serial, let message) in apply(.take) { return (serial, message) }
         return nil
     }
 
     private func readAnswers() async {
+        // Whoever was called to read and does not lets another one read.
+        defer { hub.pass(listener) }
         while !Task.isCancelled, !isClosed {
             let version = work.version
             if state.withLockedValue({ $0.rules.isEmpty }) {
+                hub.pass(listener)
                 await work.next(after: version)
             } else if await !hub.readOnce(for: listener) {
                 return

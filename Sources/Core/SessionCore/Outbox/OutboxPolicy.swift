@@ -4,11 +4,12 @@ public struct OutboxPolicy: Hashable, Sendable {
     public var capacity: SendVolume
     /// How many messages may be on their way at once; by default 64, at least 1.
     public var window: Int
-    /// How long a message may be on its way on a connection that stays, before it is sent again; by default 15 s.
+    /// How long a message may be on its way on a connection that stays, before it is sent again; by default 15 s, at least 100 ms.
     ///
-    /// Each time it is sent again the time doubles, up to 16 times this. After a loss everything is sent again at once.
+    /// The time counts from when the connection took the message. Each time it is sent again the time doubles, up to 16 times this. After
+    /// a loss everything is sent again at once.
     public var resendAfter: Duration
-    /// How often a message is sent before it is given up; nil, the default: until it is acknowledged.
+    /// How often a connection may take a message before it is given up; nil, the default: until it is acknowledged.
     public var attempts: Int?
 
     /// A policy with these values.

@@ -30,10 +30,19 @@ package enum Disk {
 
     /// Gives a file another name when it is on disk, and waits until that is on disk too.
     package static func settle(_ path: String, as final: String) throws(Failure) {
+        try move(path, to: final)
+        try syncName(of: final)
+    }
+
+    /// Gives a file another name when it is on disk; after an error it still has the one before.
+    package static func move(_ path: String, to final: String) throws(Failure) {
         try sync(path)
         guard rename(path, final) == 0 else { throw Failure(number: errno) }
-        let directory = final.lastIndex(of: "/").map { String(final[...$0]) } ?? "."
-        try sync(directory)
+    }
+
+    /// Waits until a file's name is on disk.
+    package static func syncName(of path: String) throws(Failure) {
+        try sync(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".")
     }
 
     /// How many bytes are free for us where a file lies; nil if the system does not say.
