@@ -9,10 +9,17 @@ public struct CredentialRequest: Hashable, Sendable {
     /// That is a loss for which ``WebSocketOptions/reconnect`` wants fresh credentials: by default the status 401, or closed with 1008 or
     /// 3000.
     public let isRefused: Bool
+    /// That credential, as a token: it hides itself.
+    let refused: StoredToken?
 
     /// A request; by default the first one, before the server has said anything.
     public init(challenges: [AuthenticationChallenge] = [], isRefused: Bool = false) {
-        (self.challenges, self.isRefused) = (challenges, isRefused)
+        (self.challenges, self.isRefused, refused) = (challenges, isRefused, nil)
+    }
+
+    /// A request after the server did not take a credential, if there is one.
+    init(challenges: [AuthenticationChallenge] = [], refused: Credential?, isRefused: Bool) {
+        (self.challenges, self.isRefused, self.refused) = (challenges, isRefused, isRefused ? refused.map { StoredToken($0.secret) } : nil)
     }
 
     /// The first challenge of a scheme, such as `basic` or `bearer`, in lower case.

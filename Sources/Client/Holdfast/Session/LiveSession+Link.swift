@@ -9,10 +9,11 @@ extension LiveSession {
     func open(_ attempt: Reconnector.Attempt) async {
         let generation = attempt.generation
         let loss = await lossOfConnection(attempt)
-        let isForgotten = links.removeValue(forKey: generation)?.isForgotten ?? true
+        let link = links.removeValue(forKey: generation)
+        let isForgotten = link?.isForgotten ?? true
         instruments.ended(generation, loss.cause, isForgotten: isForgotten || isStopping)
         if !isForgotten, let cause = loss.cause { (lastCause, lastRecord) = (cause, cause.closeRecord) }
-        if !isForgotten { isRefused = losses[loss.loss.cause] == .refreshCredentials }
+        if !isForgotten { (isRefused, lostCredential) = (losses[loss.loss.cause] == .refreshCredentials, link?.credential) }
         await note(.lost(generation: generation, loss.loss))
     }
 
@@ -21,6 +22,7 @@ extension LiveSession {
         do throws(WebSocketError) {
             if Task.isCancelled || isStopping { throw WebSocketError(TransportError(.cancelled, "the attempt was given up")) }
             let request = WebSocketAttempt(number: attempt.number, endpoint: attempt.endpoint, credential: credential)
+            links[attempt.generation]?.credential = credential
             let (connection, handshake) = try await instruments.connecting(request) { () async throws(WebSocketError) in
                 // One endpoint may repeat what another one was told.
                 do throws(WebSocketError) { return try await connect(request) } catch { throw error.hiding(instruments.secrets) }
@@ -29,7 +31,7 @@ extension LiveSession {
                 connection.abort()  // Nobody waits for it any more.
                 throw WebSocketError(TransportError(.cancelled, "the attempt was given up"))
             }
-            (challenges, isRefused) = ([], false)
+            (challenges, isRefused, lostCredential) = ([], false, nil)
             dropForgotten(before: attempt.generation)
             links[attempt.generation]?.connection = connection
             connection.transport.observe(LinkWitness(self, generation: attempt.generation))

@@ -13,6 +13,8 @@ actor LiveSession {
     /// An attempt, and the connection that came of it.
     struct Link {
         let task: Task<Void, Never>
+        /// What the server was shown.
+        var credential: Credential?
         var connection: WebSocketConnection?
         var line: SendLine?
         /// The session has ordered its end: what becomes of it is no news.
@@ -57,6 +59,8 @@ actor LiveSession {
     var challenges: [AuthenticationChallenge] = []
     /// Whether the last loss says that the credential was not good.
     var isRefused = false
+    /// The credential of the last attempt or connection that was lost.
+    var lostCredential: Credential?
     private var fetch: Task<Void, Never>?
     private(set) var tell: (@Sendable (Session.Input) async -> Void)?
     /// The message that a connection has in hand.
@@ -193,7 +197,7 @@ actor LiveSession {
     private func fetchCredential(_ number: UInt64) {
         guard let provider else { return }
         fetch?.cancel()
-        let request = CredentialRequest(challenges: challenges, isRefused: isRefused)
+        let request = CredentialRequest(challenges: challenges, refused: lostCredential, isRefused: isRefused)
         // SAFETY: kept in `fetch`, cancelled by the next one, on order, and at the end of `run`.
         fetch = Task {
             do {
