@@ -147,6 +147,35 @@ import Testing
         #expect(try directory.names() == ["token"])
     }
 
+    @Test func `what a crash left beside the file goes with the next change, and nothing else does`() throws {
+        let directory = try TokenDirectory()
+        let others = ["token.part", "token.1.parts", "token.x.part", "tokens.1.part", "other.1.part"]
+        func leave(_ names: [String]) throws {
+            for name in names { try Data("secret".utf8).write(to: URL(fileURLWithPath: "\(directory.path)/\(name)")) }
+        }
+        try leave(others + ["token.1.part"])
+        try directory.store.save(Self.token)
+        #expect(Set(try directory.names()) == Set(others + ["token"]))
+        for isThere in [true, false] {
+            try leave(["token.\(UInt64.max).part"])
+            try directory.store.delete()
+            #expect(Set(try directory.names()) == Set(others), "\(isThere)")
+        }
+    }
+
+    @Test func `what is being saved is left alone`() throws {
+        let directory = try TokenDirectory()
+        let part = directory.path + "/token.1.part"
+        let descriptor = open(part, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        try directory.store.save(Self.token)
+        try directory.store.delete()
+        #expect(try directory.names() == ["token.1.part"])
+        try #require(close(descriptor) == 0)
+        try directory.store.delete()
+        #expect(try directory.names().isEmpty)
+    }
+
     @Test func `many who save at once leave one of their tokens, whole`() async throws {
         let directory = try TokenDirectory()
         let store = directory.store
