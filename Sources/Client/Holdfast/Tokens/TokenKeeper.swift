@@ -12,7 +12,8 @@ import Foundation
 public actor TokenKeeper {
     /// Gets the next token of the app's back end, with the one before.
     ///
-    /// It should throw `CredentialUnavailable` with `isRetryable: false` if the user has to sign in again.
+    /// It should throw `CredentialUnavailable` with `isRetryable: false` if the user has to sign in again, and may sign the user out
+    /// before. It must not ask its own keeper for a token: that would wait for itself, and is refused.
     public typealias Refresh = @Sendable (StoredToken) async throws -> StoredToken
 
     private let store: any TokenStore
@@ -22,10 +23,14 @@ public actor TokenKeeper {
     /// What the store could not take.
     private var unsaved: StoredToken?
     private var renewal: Renewal?
-    /// The newest refresh, though nobody may wait for it any more: the next one comes after it.
-    private var last: Task<StoredToken, any Error>?
+    /// Waits for the newest of what changes the store, though nobody else may wait for it any more: the next one comes after it.
+    private var last: @Sendable () async -> Void = {}
     /// How often somebody has signed in or out.
     private var logins: UInt64 = 0
+    /// The refresh whose back end is asked now, and whose token it is.
+    private var asking: (number: UInt64, login: UInt64)?
+    /// The refreshes within which a task runs, by keeper: it cannot wait for their end.
+    @TaskLocal private static var refreshing: [ObjectIdentifier: UInt64] = [:]
 
     private struct Renewal {
         let number: UInt64
@@ -60,6 +65,11 @@ public actor TokenKeeper {
     /// - Parameter refused: A secret that the server did not take: another one is given.
     /// - Throws: `CredentialUnavailable` if nobody has signed in, or the store cannot be read; what the refresh throws.
     public func token(insteadOf refused: String? = nil) async throws -> StoredToken {
+        guard asker == nil else {
+            throw CredentialUnavailable(isRetryable: false, "a refresh asks its own keeper for a token, and would wait for itself")
+        }
+        // A refresh that runs has tried it.
+        if unsaved != nil, renewal == nil { _ = await inTurn { await $0.saveUnsaved() }.result }
         let token = try await stored()
         if token.secret != refused, isGood(token) { return token }
         return try await renewed(insteadOf: token.secret)
@@ -67,34 +77,54 @@ public actor TokenKeeper {
 
     /// Keeps the token of a user who has signed in, in the place of any other.
     ///
-    /// A refresh that runs is cancelled, and its end awaited; what it gives is not kept.
-    public func signIn(_ token: StoredToken) async throws {
-        await forget()
-        try await store.save(token)
-    }
+    /// A refresh that runs is cancelled, and its end awaited; what it gives is not kept. Within the refresh itself this waits for nothing,
+    /// and throws `CancellationError` if somebody else has signed in or out meanwhile.
+    public func signIn(_ token: StoredToken) async throws { try await change { try await $0.store.save(token) } }
 
-    /// Removes the token; with a refresh that runs as ``signIn(_:)``.
-    public func signOut() async throws {
-        await forget()
-        try await store.delete()
-    }
+    /// Removes the token; with a refresh that runs, and within one, as ``signIn(_:)``.
+    public func signOut() async throws { try await change { try await $0.store.delete() } }
 
-    private func forget() async {
+    private func change(_ body: @escaping @Sendable (isolated TokenKeeper) async throws -> Void) async throws {
+        let own = asker
+        // It speaks for a user who has left.
+        if let own, own.login != logins { throw CancellationError() }
         logins += 1
         unsaved = nil
-        renewal?.task.cancel()
+        if own != nil { asking?.login = logins }
+        if own == nil || renewal?.number != own?.number { renewal?.task.cancel() }
         renewal = nil
-        // It may be about to save.
-        _ = await last?.result
+        // A refresh that begins meanwhile comes after it, and finds what it leaves.
+        try await inTurn(isOwn: own != nil, body).value
+    }
+
+    /// The refresh within which this is called.
+    private var asker: (number: UInt64, login: UInt64)? {
+        asking.flatMap { Self.refreshing[ObjectIdentifier(self)] == $0.number ? $0 : nil }
+    }
+
+    /// Does what changes the store when all that came before is done: two at once might leave the token of either.
+    ///
+    /// - Parameter isOwn: It is part of the refresh that runs, whose turn it is.
+    private func inTurn<Value: Sendable>(
+        isOwn: Bool = false, _ body: @escaping @Sendable (isolated TokenKeeper) async throws -> Value
+    ) -> Task<Value, any Error> {
+        let before = last
+        // SAFETY: the caller waits for it or keeps it; to sign in or out is done to its end.
+        let task = Task {
+            if !isOwn { await before() }
+            return try await body(self)
+        }
+        last = {
+            _ = await task.result
+            if isOwn { await before() }
+        }
+        return task
     }
 
     private func isGood(_ token: StoredToken) -> Bool { token.expires.map { $0.timeIntervalSince(now()) > margin } ?? true }
 
     private func stored() async throws -> StoredToken {
-        if let unsaved {
-            try? await keep(unsaved, of: logins)
-            return unsaved
-        }
+        if let unsaved { return unsaved }
         do {
             if let token = try await store.load() { return token }
         } catch let error as TokenStoreError {
@@ -119,35 +149,44 @@ public actor TokenKeeper {
 
     private func begin(insteadOf old: String) -> Renewal {
         renewals += 1
-        let (number, login, before) = (renewals, logins, last)
-        // SAFETY: kept in `renewal`; cancelled when nobody waits for it, and when somebody signs in or out.
-        let task = Task {
-            // A refresh token is good once, as a rule: two refreshes at once would end the session.
-            _ = await before?.result
-            defer { end(number) }
-            try Task.checkCancellation()
-            let token = try await stored()
-            if token.secret != old, isGood(token) { return token }
-            let fresh = try await refresh(token)
-            // Also if nobody waits for it any more: the one before may be good no longer.
-            try? await keep(fresh, of: login)
-            guard login == logins else { throw CancellationError() }
-            return fresh
-        }
-        last = task
+        let (number, login) = (renewals, logins)
+        // Cancelled when nobody waits for it, and when somebody signs in or out.
+        let task = inTurn { try await $0.renew(number, insteadOf: old, of: login) }
         return Renewal(number: number, task: task)
     }
 
-    private func keep(_ token: StoredToken, of login: UInt64) async throws {
-        guard login == logins else { return }
-        unsaved = token
-        try await store.save(token)
-        if unsaved == token { unsaved = nil }
+    /// A refresh, in its turn: a refresh token is good once, as a rule, so that two at once would end the session.
+    private func renew(_ number: UInt64, insteadOf old: String, of login: UInt64) async throws -> StoredToken {
+        defer { end(number) }
+        try Task.checkCancellation()
+        await saveUnsaved()
+        let token = try await stored()
+        if token.secret != old, isGood(token) { return token }
+        try Task.checkCancellation()
+        let fresh = try await ask(with: token, number, of: login)
+        guard login == logins else { throw CancellationError() }
+        // Also if nobody waits for it any more: the one before may be good no longer.
+        unsaved = fresh
+        await saveUnsaved()
+        guard login == logins else { throw CancellationError() }
+        return fresh
+    }
+
+    private func ask(with token: StoredToken, _ number: UInt64, of login: UInt64) async throws -> StoredToken {
+        asking = (number, login)
+        defer { asking = nil }
+        let within = Self.refreshing.merging([ObjectIdentifier(self): number]) { $1 }
+        return try await Self.$refreshing.withValue(within) { try await refresh(token) }
+    }
+
+    /// Tries it once, in turn.
+    private func saveUnsaved() async {
+        guard let token = unsaved, (try? await store.save(token)) != nil, unsaved == token else { return }
+        unsaved = nil
     }
 
     private func end(_ number: UInt64) {
         if renewal?.number == number { renewal = nil }
-        if renewals == number { last = nil }
     }
 
     private func leave(_ number: UInt64) {
