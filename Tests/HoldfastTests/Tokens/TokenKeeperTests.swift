@@ -191,4 +191,22 @@ import Testing
         try await keeper.signIn(StoredToken("of another"))
         #expect(try await keeper.token() == StoredToken("of another"))
     }
+
+    @Test func `a token that lives no longer than the margin is good for most of its life`() async throws {
+        let (time, count) = (LockedValue(1000.0), LockedValue(0))
+        let keeper = TokenKeeper(
+            MemoryTokenStore(Self.token(until: 0)), margin: .seconds(60),
+            now: { Date(timeIntervalSince1970: time.withLockedValue { $0 }) }
+        ) { _ in
+            let number = count.withLockedValue {
+                $0 += 1
+                return $0
+            }
+            return StoredToken("fresh \(number)", expires: Date(timeIntervalSince1970: time.withLockedValue { $0 } + 60))
+        }
+        for (now, secret) in [(1000, "fresh 1"), (1000, "fresh 1"), (1047, "fresh 1"), (1048, "fresh 2"), (1095, "fresh 2")] {
+            time.withLockedValue { $0 = Double(now) }
+            #expect(try await keeper.token().secret == secret)
+        }
+    }
 }

@@ -27,6 +27,8 @@ public actor TokenKeeper {
     private var last: @Sendable () async -> Void = {}
     /// How often somebody has signed in or out.
     private var logins: UInt64 = 0
+    /// The token that was fetched last, and how long before its expiry it counts as over.
+    private var newest: (secret: String, margin: TimeInterval)?
     /// The refresh whose back end is asked now, and whose token it is.
     private var asking: (number: UInt64, login: UInt64)?
     /// The refreshes within which a task runs, by keeper: it cannot wait for their end.
@@ -45,7 +47,7 @@ public actor TokenKeeper {
     /// - Parameters:
     ///   - store: Where the token outlives the app.
     ///   - margin: How long before its expiry a token counts as over: more than `CredentialPolicy.refreshAhead`, so that what a socket is
-    ///     given then is a new one. By default a minute.
+    ///     given then is a new one. By default a minute; for a token that was just fetched, at most a fifth of its life.
     ///   - refresh: Gets the next token; by default there is no way, and the user has to sign in.
     public init(
         _ store: some TokenStore, margin: Duration = .seconds(60),
@@ -121,7 +123,10 @@ public actor TokenKeeper {
         return task
     }
 
-    private func isGood(_ token: StoredToken) -> Bool { token.expires.map { $0.timeIntervalSince(now()) > margin } ?? true }
+    private func isGood(_ token: StoredToken) -> Bool {
+        let margin = token.secret == newest?.secret ? newest?.margin ?? margin : margin
+        return token.expires.map { $0.timeIntervalSince(now()) > margin } ?? true
+    }
 
     private func stored() async throws -> StoredToken {
         if let unsaved { return unsaved }
@@ -165,6 +170,8 @@ public actor TokenKeeper {
         try Task.checkCancellation()
         let fresh = try await ask(with: token, number, of: login)
         guard login == logins else { throw CancellationError() }
+        // A short life must not be over at once, or everybody who asks would fetch another token.
+        newest = fresh.expires.map { (fresh.secret, min(margin, $0.timeIntervalSince(now()) / 5)) }
         // Also if nobody waits for it any more: the one before may be good no longer.
         unsaved = fresh
         await saveUnsaved()
