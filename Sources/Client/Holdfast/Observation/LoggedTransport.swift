@@ -5,6 +5,10 @@ import WebSocketRuntime
 final class LoggedTransport: MessageTransport {
     let base: any MessageTransport
     private let log: PayloadLog
+    /// The rights to send a message of which no piece is out.
+    private let unused = LockedValue<Set<MessageTicket>>([])
+    /// Whether the last piece received is to be followed by more of its message.
+    private let isAmidst = LockedValue(false)
 
     init(_ base: any MessageTransport, _ log: PayloadLog) { (self.base, self.log) = (base, log) }
 
@@ -17,7 +21,16 @@ final class LoggedTransport: MessageTransport {
 
     func receive() async throws(TransportError) -> Received? {
         let received = try await base.receive()
-        if let received { log.received(received) }
+        switch received {
+        case .message(let message): log.received(message)
+        case .chunk(let chunk):
+            let isFirst = isAmidst.withLockedValue { isAmidst in
+                defer { isAmidst = !chunk.isLast }
+                return !isAmidst
+            }
+            log.received(chunk, isFirst: isFirst)
+        case nil: break
+        }
         return received
     }
 
@@ -32,14 +45,23 @@ final class LoggedTransport: MessageTransport {
         return isAccepted
     }
 
-    func beginMessage() async throws(TransportError) -> MessageTicket { try await base.beginMessage() }
-
-    func send(_ chunk: MessageChunk, of ticket: MessageTicket) async throws(TransportError) {
-        try await base.send(chunk, of: ticket)
-        log.sent(chunk)
+    func beginMessage() async throws(TransportError) -> MessageTicket {
+        let ticket = try await base.beginMessage()
+        unused.withLockedValue { _ = $0.insert(ticket) }
+        return ticket
     }
 
-    func abandon(_ ticket: MessageTicket) { base.abandon(ticket) }
+    func send(_ chunk: MessageChunk, of ticket: MessageTicket) async throws(TransportError) {
+        let isFirst = unused.withLockedValue { $0.remove(ticket) != nil }
+        try await base.send(chunk, of: ticket)
+        log.sent(chunk, isFirst: isFirst)
+    }
+
+    func abandon(_ ticket: MessageTicket) {
+        unused.withLockedValue { _ = $0.remove(ticket) }
+        base.abandon(ticket)
+    }
+
     func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void) { base.whenWritten(body) }
     func ping(timeout: Duration) async throws(TransportError) -> Duration { try await base.ping(timeout: timeout) }
     func probe() { base.probe() }

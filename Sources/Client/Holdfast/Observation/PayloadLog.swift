@@ -20,19 +20,20 @@ struct PayloadLog: Sendable {
         connection.over(LoggedTransport(connection.transport, self))
     }
 
-    func sent(_ message: Message) { log("message sent", message) }
-    func sent(_ chunk: MessageChunk) { log("piece sent", Message(chunk)) }
+    func sent(_ message: Message) { log("message sent", message.kind, message.byteCount, beginning: message) }
+    func received(_ message: Message) { log("message received", message.kind, message.byteCount, beginning: message) }
+    func sent(_ chunk: MessageChunk, isFirst: Bool) { log("piece sent", chunk, isFirst) }
+    func received(_ chunk: MessageChunk, isFirst: Bool) { log("piece received", chunk, isFirst) }
 
-    func received(_ received: Received) {
-        switch received {
-        case .message(let message): log("message received", message)
-        case .chunk(let chunk): log("piece received", Message(chunk))
-        }
+    /// Of later pieces nothing is shown: a secret in one may be announced in a piece before it, or have begun there.
+    private func log(_ what: Logger.Message, _ chunk: MessageChunk, _ isFirst: Bool) {
+        log(what, chunk.kind, chunk.bytes.count, beginning: isFirst ? Message(chunk) : nil)
     }
 
-    private func log(_ what: Logger.Message, _ message: Message) {
-        let start = MessageExcerpt(of: message, limit: Self.limit, hiding: secrets.known).start
-        logger.debug(what, metadata: ["kind": "\(message.kind)", "bytes": "\(message.byteCount)", "start": "\(start)"])
+    private func log(_ what: Logger.Message, _ kind: MessageKind, _ byteCount: Int, beginning message: Message?) {
+        var metadata: Logger.Metadata = ["kind": "\(kind)", "bytes": "\(byteCount)"]
+        if let message { metadata["start"] = "\(MessageExcerpt(of: message, limit: Self.limit, hiding: secrets.known).start)" }
+        logger.debug(what, metadata: metadata)
     }
 }
 

@@ -79,8 +79,9 @@ public struct WebSocketOptions: Sendable {
     /// Whether the log shows, at the level `debug`, how messages begin: for development; by default it does not.
     ///
     /// A line says whether a message was sent or received, its kind, its length, and its first 64 bytes: text in one line with escapes,
-    /// bytes in hexadecimal. Credentials, the passwords of proxies, cookies and what names such as `password` announce are `<hidden>`.
-    /// What else is secret in your messages nobody but you knows. It costs nothing while it is off; it counts for sockets made afterwards.
+    /// bytes in hexadecimal, of a message in pieces those of the first piece. Credentials, the passwords of proxies, cookies and what names
+    /// such as `password` announce are `<hidden>`. What else is secret in your messages nobody but you knows. It costs nothing while it is
+    /// off; it counts for sockets made afterwards.
     public var logsPayloads = false
     /// What counts and measures; nil: what `MetricsSystem` was bootstrapped with when the socket is made.
     public var metrics: (any MetricsFactory)?
