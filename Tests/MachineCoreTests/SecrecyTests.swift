@@ -30,6 +30,74 @@ import Testing
     ])
     func `what a name announces is hidden in a text`(text: String, shown: String) { #expect(Secrecy.hidingAnnounced(text) == shown) }
 
+    @Test(arguments: [
+        (#"Authorization: Token token="hush", n="hush""#, #"Authorization: <hidden>"#),
+        (#"Cookie: sid="hush"; b=hush"#, "Cookie: <hidden>"),
+        ("Cookie: sid=\"hush\"\r\nHost: a", "Cookie: <hidden>\r\nHost: a"),
+        ("Cookie: a=1;\r\n b=hush\r\nHost: a", "Cookie: <hidden>\r\nHost: a"),
+        (#"Authorization: Digest user = 'tim', response='hush'"#, "Authorization: <hidden>"),
+        (#"{"line":"Authorization: Token token=\"hush\", b=\"hush\"","n":1}"#, #"{"line":"Authorization: <hidden>","n":1}"#),
+        (#"password: my "so" hush"#, "password: <hidden>"), ("password=it's hush&n=1", "password=<hidden>&n=1"),
+        ("passcode:hu}sh\nn:1", "passcode:<hidden>\nn:1"), (#"passcode:a"hush\nn:1"#, "passcode:<hidden>"),
+    ])
+    func `quotes and braces within a value hide what is in them and behind them`(text: String, shown: String) {
+        #expect(Secrecy.hidingAnnounced(text) == shown)
+    }
+
+    @Test(arguments: [
+        (#"{\\\"password\\\":\\\"hush\\\",\\\"n\\\":1}"#, #"{\\\"password\\\":<hidden>,\\\"n\\\":1}"#),
+        (#"{\"token\":\"a\\\"hush\",\"n\":1}"#, #"{\"token\":<hidden>,\"n\":1}"#),
+        (#"{\"token\":\"hush\\\\\",\"n\":1}"#, #"{\"token\":<hidden>,\"n\":1}"#),
+        (#"{"token":"hush\\","n":1}"#, #"{"token":<hidden>,"n":1}"#), (#"token:\\hush"\x, hush"#, "token:<hidden>"),
+        ("token:\\\\hush\nn:1", "token:<hidden>\nn:1"), (#"token:\"#, "token:<hidden>"), (#"token:\\\""#, "token:<hidden>"),
+        (#"{\u0022pin\u0022:\u0022hush\u0022,"#, #"{\u0022pin\u0022:<hidden>"#),
+        (#"{"log":"a\npin=hush\nb"}"#, #"{"log":"a\npin=<hidden>"}"#),
+    ])
+    func `what is escaped more than once ends where it began`(text: String, shown: String) {
+        #expect(Secrecy.hidingAnnounced(text) == shown)
+    }
+
+    @Test(arguments: [
+        ("{'password':'it\\'s hush','n':1}", "{'password':<hidden>,'n':1}"), ("password='it''s hush', n=1", "password=<hidden>, n=1"),
+        (#"{"x":"{'pin':'it\\'s hush'}"}"#, #"{"x":"{'pin':<hidden>}"}"#),
+        ("{\"token\"\n :\r\n\t\"hush\",\n\"n\":1}", "{\"token\"\n :\r\n\t<hidden>,\n\"n\":1}"),
+        (#"{"tokens":["a","hush"],"n":1}"#, #"{"tokens":<hidden>"#), (#"{"pin":1234,"b":{"n":"x"}}"#, #"{"pin":<hidden>}}"#),
+        (#"token=("a", "hush")"#, "token=<hidden>"), (#""token" => "hush", "n" => 1"#, #""token" => <hidden>, "n" => 1"#),
+        ("user[pin]=hush&n=1", "user[pin]=<hidden>&n=1"), ("user%5Bpin%5D=a%26hush&n=1", "user%5Bpin%5D=<hidden>&n=1"),
+        ("d=%7B%22pin%22%3A%22hush%22%7D", "d=%7B%22pin%22%3A<hidden>"), ("d=%2522pin%2522%253Ahush", "d=%2522pin%2522%253A<hidden>"),
+        ("<a><password>hush</password>", "<a><password<hidden>"), ("<w:Password Type='a'>hush</w:Password>", "<w:Password<hidden>"),
+        (#"{"value":"Bearer hush","n":1}"#, #"{"value":"Bearer <hidden>","n":1}"#), ("bearer", "bearer"), ("token%", "token%"),
+        ("a%2", "a%2"),
+        (#"{"token":"","n":1}"#, #"{"token":<hidden>,"n":1}"#), ("token=&n=1", "token=&n=1"), (#"\"#, #"\"#),
+    ])
+    func `secrets are found as each format writes them`(text: String, shown: String) { #expect(Secrecy.hidingAnnounced(text) == shown) }
+
+    @Test func `a secret that is cut anywhere is hidden`() {
+        let texts = [
+            #"{"password":"hüsh"}"#, #"{\"password\":\"hüs\\\"h\"}"#, #"Cookie: sid="hüsh""#, "a=1&pin=hüsh", #"\\\"pin\\\":\\\"hüsh\\\""#,
+        ]
+        for bytes in texts.map({ Array($0.utf8) }) {
+            for end in 0...bytes.count {
+                let shown = Secrecy.replacing(Secrecy.announced(inText: Array(bytes[..<end])), in: Array(bytes[..<end]))
+                #expect(!shown.contains(0xC3) && !shown.contains(0xBC), "\(String(decoding: shown, as: UTF8.self))")
+            }
+        }
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "token", "token:", "token ", "token=\"", "\\", "token:\\", "'", "%25", "25", "token:x\n ", "<", "bearer ", "a:", "cpi",
+            "tokenx ",
+        ])
+    func `a long text takes time in proportion`(part: String) {
+        for start in ["", "token", "token=", "token:\"", "token%"] {
+            let bytes = Array((start + String(repeating: part, count: 2_000)).utf8)
+            #expect(Secrecy.announced(inText: bytes).count <= 2_001)
+            #expect(Secrecy.announced(inBinary: bytes).count <= 1)
+        }
+    }
+
     @Test func `behind the name of a secret nothing is shown of bytes`() {
         let bytes = [0x82, 0xA1] + Array("n".utf8) + [1, 0xA8] + Array("password".utf8) + [0xA4] + Array("hush".utf8)
         #expect(Secrecy.announced(inBinary: bytes) == [13..<18])
