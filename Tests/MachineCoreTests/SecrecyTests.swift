@@ -104,6 +104,19 @@ import Testing
         #expect(Secrecy.announced(inBinary: [1, 2, 3]) == [])
     }
 
+    @Test(arguments: [
+        // CBOR, whose lengths are letters; MessagePack with a number that is one; Protocol Buffers; a form.
+        (" hpassworddhush", 10), ("atanhpassworddhush", 13), ("cpindhush", 4), ("atanfapikeydhush", 11), ("\u{3}pinAhush", 4),
+        ("\u{A}\u{8}password\u{12}\u{4}hush", 10), ("user%5Bpin%5D=hush", 10), ("Password", 8), ("access_tokens\u{1}hush", 12),
+    ])
+    func `letters beside the name do not show the secret`(text: String, end: Int) {
+        let count = text.utf8.count
+        #expect(Secrecy.announced(inBinary: Array(text.utf8)) == (end < count ? [end..<count] : []))
+    }
+
+    @Test(arguments: ["ping", "passenger", "a\u{5}author", "\u{3}pi", "c"])
+    func `bytes without such a name are shown`(text: String) { #expect(Secrecy.announced(inBinary: Array(text.utf8)) == []) }
+
     @Test func `ranges that overlap or touch leave one mark`() {
         let bytes = Array("0123456789".utf8)
         func shown(_ ranges: [Range<Int>]) -> String { String(decoding: Secrecy.replacing(ranges, in: bytes), as: UTF8.self) }

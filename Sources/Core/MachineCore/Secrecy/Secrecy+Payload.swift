@@ -28,7 +28,7 @@ extension Secrecy {
         var place = 0
         while let name = nextName(in: bytes, from: place) {
             place = name.upperBound
-            if isSecret(bytes[name]) { return place < bytes.count ? [place..<bytes.count] : [] }
+            if let end = endOfSecretName(within: name, in: bytes) { return end < bytes.count ? [end..<bytes.count] : [] }
         }
         return []
     }
@@ -68,6 +68,17 @@ extension Secrecy {
     private static func announcesSecret(_ name: Range<Int>, in bytes: [UInt8]) -> Bool {
         let bare = withoutEscape(name, in: bytes)
         return isSecret(bytes[name]) || (bare != name && isSecret(bytes[bare]))
+    }
+
+    /// Where a name ends that announces a secret, within what may be more than a name: lengths and values beside it may be letters, too.
+    private static func endOfSecretName(within letters: Range<Int>, in bytes: [UInt8]) -> Int? {
+        let named = announcesSecret(letters, in: bytes) ? endOfSecretWord(in: bytes[letters]) ?? letters.upperBound : nil
+        // CBOR, MessagePack and Protocol Buffers have the length of a short name in the low bits of the byte before it.
+        let counted = letters.first { start in
+            let count = start > 0 ? Int(bytes[start - 1] & 0x1F) : 0
+            return 3...12 ~= count && start + count <= letters.upperBound && isSecret(bytes[start..<(start + count)])
+        }
+        return [named, counted.map { $0 + Int(bytes[$0 - 1] & 0x1F) }].compactMap(\.self).min()
     }
 
     /// A name without what belongs to an escape before it, such as the `n` of `\npin` or the `5B` of `%5Bpin`.

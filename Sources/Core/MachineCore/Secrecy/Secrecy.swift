@@ -46,6 +46,16 @@ package enum Secrecy {
         return secretNames.contains(letters) || secretWords.contains { letters.contains($0) }
     }
 
+    /// Where the first word ends, in a name, that makes any a name that announces a secret.
+    static func endOfSecretWord(in name: ArraySlice<UInt8>) -> Int? {
+        var letters: [UInt8] = []
+        for (place, byte) in zip(name.indices, name) where !"-_.".utf8.contains(byte) {
+            letters.append((UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte)
+            if secretWords.contains(where: { letters.suffix($0.utf8.count).elementsEqual($0.utf8) }) { return place + 1 }
+        }
+        return nil
+    }
+
     /// Names of subprotocols that everybody knows: those of this package, and of others that are in wide use.
     ///
     /// Most are in IANA's registry of WebSocket subprotocol names.
