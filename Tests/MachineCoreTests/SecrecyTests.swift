@@ -37,7 +37,8 @@ import Testing
         ("Cookie: a=1;\r\n b=hush\r\nHost: a", "Cookie: <hidden>\r\nHost: a"),
         (#"Authorization: Digest user = 'tim', response='hush'"#, "Authorization: <hidden>"),
         (#"{"line":"Authorization: Token token=\"hush\", b=\"hush\"","n":1}"#, #"{"line":"Authorization: <hidden>","n":1}"#),
-        (#"password: my "so" hush"#, "password: <hidden>"), ("password=it's hush&n=1", "password=<hidden>&n=1"),
+        (#"Cookie: "a"="b"; c=hush"#, "Cookie: <hidden>"), (#"password: my "so" hush"#, "password: <hidden>"),
+        ("password=it's hush&n=1", "password=<hidden>&n=1"),
         ("passcode:hu}sh\nn:1", "passcode:<hidden>\nn:1"), (#"passcode:a"hush\nn:1"#, "passcode:<hidden>"),
     ])
     func `quotes and braces within a value hide what is in them and behind them`(text: String, shown: String) {

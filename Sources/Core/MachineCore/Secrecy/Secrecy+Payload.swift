@@ -167,7 +167,7 @@ extension Secrecy {
         return bytes.count
     }
 
-    /// Where a value without quotes ends. What is in quotes within it belongs to it.
+    /// Where a value without quotes ends; what is in quotes within it belongs to it.
     private static func endOfPlain(in bytes: [UInt8], from start: Int, _ separator: UInt8) -> Int {
         var (place, escapes, before) = (start, 0, separator)
         while place < bytes.count {
@@ -204,7 +204,7 @@ extension Secrecy {
     private static let closesName = Set("\"'\\])+".utf8)
     private static let opens = Set("{[(".utf8)
     private static let beforeQuotes = Set(",;([{".utf8)
-    private static let closers = Set(",;&)]}<>/\\".utf8)
+    private static let closers = Set(",&)]}<>/\\".utf8)
     private static let backslash = UInt8(ascii: "\\")
 
     private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
