@@ -252,6 +252,18 @@ import WAMPSigning
         }
     }
 
+    @Test func `whoever allows topics is not asked for one that is too long`() async throws {
+        let configuration = WAMPRouterConfiguration.quiet {
+            $0.authorization = { _, _, uri, _ in uri.utf8.count > 1024 ? .denied : .allowed }
+        }
+        try await RouterStage.run(configuration) { stage in
+            let guest = try await stage.member()
+            let long = Value.text("com." + String(repeating: "a", count: 2000))
+            try await guest.call(1, "wamp.session.add_testament", [long, [], [:]])
+            #expect(try await guest.error(of: .call, 1) == WAMPURI.Error.invalidURI, "the router itself refuses it")
+        }
+    }
+
     @Test(arguments: [true, false])
     func `whether a testament tells who left it is for whoever runs the router to say`(_ discloses: Bool) async throws {
         let configuration = WAMPRouterConfiguration.quiet {

@@ -23,6 +23,17 @@ struct MetaRegistrationsTests {
         #expect(stage.ask("wamp.registration.match", ["org"], by: one) == .result([nil]))
     }
 
+    @Test("an argument that takes long to compare is refused, but what a testament carries is not compared")
+    func slowArguments() throws {
+        let slow = Value.text(String(repeating: "\u{315}\u{300}", count: 1000))
+        for list: [Value] in [[slow], ["a", ["match": slow]], ["a", [slow]]] {
+            #expect(throws: MetaRefusal.self) { try MetaCall(WAMPArguments(list)) }
+        }
+        #expect(throws: MetaRefusal.self) { try MetaCall(WAMPArguments([slow, []]), carriesEvent: true) }
+        let testament = try MetaCall(WAMPArguments(["a", [slow], ["text": slow]]), carriesEvent: true)
+        #expect(testament.list.count == 3)
+    }
+
     @Test("a registration's details, its callees and their number are told by its id")
     func registration() {
         var stage = MetaStage { $0.epoch = Timestamp(seconds: 1_700_000_000) }

@@ -116,6 +116,27 @@ import Testing
         #expect(try !replayed("a.", &stage, realm: "r3").isEmpty)
     }
 
+    @Test func `what was left in realms that somebody is in keeps nobody from another realm`() throws {
+        var stage = stage()
+        let client = stage.join("victim")
+        for number in 0..<2 { #expect(retains(client, "v.t\(number)", &stage)) }
+        for realm in ["r1", "r2", "r3"] {
+            let _ = stage.join(realm)
+            for _ in 0..<2 {
+                let guest = stage.join(realm)
+                for number in 0..<5 { let _ = retains(guest, "a.\(guest.number).t\(number)", &stage) }
+                stage.give(.closed(guest))
+            }
+        }
+        for number in 0..<3 {
+            let _ = try stage.subscribe(client, "b.s\(number)")
+            stage.send(.register(request: stage.next(client), options: [:], procedure: "b.p\(number)"), from: client)
+            guard case .registered? = stage.heard(client).last else { return #expect(Bool(false), "p\(number) is refused") }
+        }
+        #expect(retains(client, "v.t2", &stage) && stage.router.kept <= 88_000)
+        #expect(try replayed("v.", &stage, realm: "victim").count == 3)
+    }
+
     @Test func `subscriptions, registrations and testaments count, and no more when they are gone`() throws {
         var stage = stage { $0.hasMetaAPI = true }
         let client = stage.join()

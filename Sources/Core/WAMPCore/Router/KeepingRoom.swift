@@ -42,13 +42,15 @@ enum KeepingHolder: Hashable, Sendable {
 extension RouterMachine {
     /// How much more may be kept for a session of a realm.
     ///
-    /// Where all realms keep nearly as much as they may, those that nobody is in go first, with all that they keep.
+    /// Where all realms keep nearly as much as they may, those that nobody is in go first, with all that they keep. Then go events of
+    /// those who have left, where there are most: or one who leaves them in other realms would keep everybody from subscribing here.
     ///
     /// - Parameter bytes: For so many room is made, if what nobody present keeps takes it up; an event makes it by itself.
     mutating func room(for participant: Participant, in place: Int, needing bytes: Int = 0) -> KeepingRoom {
         while policy.maximumKept - kept < policy.maximumKeptBySession, let forsaken = forsakenRealm(), forsaken != place {
             forget(forsaken)
         }
+        makeRoomForAll()
         let short = bytes - left(in: place)
         if short > 0 {
             realms[place]?.broker.makeRoom(short)
@@ -68,6 +70,19 @@ extension RouterMachine {
         }
         return room
     }
+
+    private mutating func makeRoomForAll() {
+        while true {
+            let short = policy.maximumKeptBySession - (policy.maximumKept - kept)
+            guard short > 0, let richest = realms.indices.max(by: { leftBytes(in: $0) < leftBytes(in: $1) }) else { return }
+            let before = kept
+            realms[richest]?.broker.makeRoom(min(short, leftBytes(in: richest)))
+            noteKept(in: richest)
+            guard kept < before else { return }
+        }
+    }
+
+    private func leftBytes(in place: Int) -> Int { realms[place]?.broker.retained.leftBytes ?? 0 }
 
     /// How much more may be kept in a realm.
     private mutating func left(in place: Int) -> Int {

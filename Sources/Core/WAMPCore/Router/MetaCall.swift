@@ -10,12 +10,13 @@ struct MetaCall {
     let list: [Value]
     let keywords: ValueMap
 
-    init(_ arguments: WAMPArguments) throws(MetaRefusal) {
+    /// - Parameter carriesEvent: What follows the first argument is an event's, and nobody compares it.
+    init(_ arguments: WAMPArguments, carriesEvent: Bool = false) throws(MetaRefusal) {
         do throws(CodecError) { (list, keywords) = (try arguments.list, try arguments.keywords) } catch {
             throw .argument("the arguments cannot be read")
         }
-        // Those of a testament are an event's, and nobody compares them.
-        guard list.first?.isQuickToCompare ?? true, keywords.isQuickToCompare else { throw .argument("a text is too long") }
+        let compared = carriesEvent ? list.prefix(1) : list[...]
+        guard compared.allSatisfy(\.isQuickToCompare), keywords.isQuickToCompare else { throw .argument("a text is too long") }
     }
 
     /// An argument by its place; nil if it is missing, or null.

@@ -17,7 +17,7 @@ extension RouterMachine {
             guard let known = MetaProcedure(rawValue: procedure) else {
                 throw MetaRefusal(WAMPURI.Error.noSuchProcedure, "nobody offers \(procedure)")
             }
-            let call = try MetaCall(arguments)
+            let call = try MetaCall(arguments, carriesEvent: known == .addTestament)
             let result = try perform(known, call, by: caller, in: place, at: now, into: &effects)
             effects.append(.send(.result(request: request, details: [:], result), to: caller.connection))
         } catch {
@@ -44,7 +44,7 @@ extension RouterMachine {
             throw MetaRefusal(WAMPURI.Error.notAuthorized, "no session may end others here")
         }
         switch procedure {
-        case .sessionCount: return WAMPArguments([Value(UInt64(try listSessions(call, in: place).count))])
+        case .sessionCount: return WAMPArguments([Value(UInt64(countSessions(in: place, ofRoles: try call.roles())))])
         case .sessionList: return WAMPArguments([MetaCall.ids(try listSessions(call, in: place))])
         case .sessionGet:
             guard let details = details(ofSession: try call.id(), in: place) else { throw Self.noSuchSession }

@@ -10,6 +10,13 @@ extension RouterMachine {
         return participants.filter { roles?.contains($0.authRole) ?? true }.sorted { $0.session < $1.session }
     }
 
+    /// How many sessions a realm has; with roles, how many of one of them.
+    func countSessions(in place: Int, ofRoles roles: Set<String>?) -> Int {
+        guard let realm = realms[place] else { return 0 }
+        guard let roles else { return realm.sessions.count }
+        return realm.sessions.values.count { visits[$0]?.session.map { roles.contains($0.participant.authRole) } ?? false }
+    }
+
     /// A session's details: `session`, `authid`, `authrole`, `authmethod`, `authprovider`, `transport`; nil if it is not in the realm.
     func details(ofSession id: WAMPID, in place: Int? = nil) -> ValueMap? {
         guard let connection = sessions[id], let visit = visits[connection], let session = visit.session else { return nil }

@@ -213,7 +213,10 @@ final class RouterCore: @unchecked Sendable {
         {
             return .forbidden(connection, message, reason: refusal)
         }
-        guard let topic = permitted.testamentTopic else { return .received(connection, permitted) }
+        // One that is too long is refused by the machine: whoever allows topics compares none that takes long.
+        guard let topic = permitted.testamentTopic, topic.utf8.count <= configuration.policy.maximumURI else {
+            return .received(connection, permitted)
+        }
         // A testament is a publication, only later.
         let publishing = ask(session, .publish, topic, .exact)
         if let refusal = publishing.refusal { return .forbidden(connection, message, reason: refusal) }

@@ -81,7 +81,8 @@ struct RetainedEvents: Hashable, Sendable {
     private(set) var bytes = 0
     private var shares: [WAMPID: Share] = [:]
     private var left: [KeepingHolder?: Leavings] = [:]
-    private var leftBytes = 0
+    /// How many of them are of those who have left.
+    private(set) var leftBytes = 0
     /// Sessions that keep fewer bytes here than before, for another has published to their topics.
     private var displaced: Set<WAMPID> = []
 
