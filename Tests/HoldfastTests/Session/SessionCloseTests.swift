@@ -17,6 +17,44 @@ import Testing
         #expect(await story.next() == nil)
     }
 
+    @Test(arguments: [true, false])
+    func `in a task that is cancelled it shakes hands, too`(forGood: Bool) async throws {
+        let stage = Stage()
+        let peer = try await stage.accept()
+        try await stage.socket.send(.text("last words"))
+        let (code, socket) = (CloseCode(rawValue: 4002), stage.socket)
+        let closing = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            if forGood { await socket.close(code: code) } else { await socket.disconnect(code: code) }
+        }
+        #expect(try await peer.receive() == .message(.text("last words")))
+        guard case .failure(let error) = await peer.ended() else { throw CancellationError() }
+        #expect(error.record?.received == CloseFrame(code))
+        await closing.value
+        await stage.state { state in
+            switch state {
+            case .closed(nil): forGood
+            case .disconnected(nil): !forGood
+            default: false
+            }
+        }
+    }
+
+    @Test func `what it has parted with may say its last words when it is closed`() async throws {
+        let stage = Stage()
+        let peer = try await stage.accept()
+        try await stage.socket.send(.text("last words"))
+        let leaving = Task { await stage.socket.disconnect(code: CloseCode(rawValue: 4001)) }
+        await stage.state { if case .disconnected = $0 { true } else { false } }
+        let closing = Task { await stage.socket.close() }
+        await stage.state { if case .closing = $0 { true } else { false } }
+        #expect(try await peer.receive() == .message(.text("last words")))
+        guard case .failure(let error) = await peer.ended() else { throw CancellationError() }
+        #expect(error.record?.received == CloseFrame(CloseCode(rawValue: 4001)))
+        await leaving.value
+        await closing.value
+    }
+
     @Test(arguments: [CloseCode.policyViolation, .invalidPayload, CloseCode(rawValue: 4001)])
     func `a peer that closes for a reason that stays ends it with an error`(_ code: CloseCode) async throws {
         let stage = Stage()

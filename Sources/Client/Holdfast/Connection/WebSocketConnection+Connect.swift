@@ -62,7 +62,11 @@ extension WebSocketConnection {
     ) async throws -> Result {
         let connection = try await connect(to: url, configuration: configuration)
         do {
-            let result = try await body(connection)
+            let result = try await withTaskCancellationHandler {
+                try await body(connection)
+            } onCancel: {
+                connection.abort()
+            }
             await connection.close()
             return result
         } catch {

@@ -21,6 +21,11 @@ final class Subscription: Sendable {
     ///
     /// - Parameter turn: What it was told to do next, if it has asked.
     func next(after turn: EventHub.Share.Turn? = nil, isolation actor: isolated (any Actor)? = #isolation) async -> WebSocketEvent? {
+        // Each time: whoever is slower than the peer never waits, and would not hear of it. A turn that it was given comes first.
+        if turn == nil, Task.isCancelled {
+            hub.leave(party)
+            return nil
+        }
         let turn = turn ?? hub.turn(of: party)
         if case .event(let event) = turn { return event }
         return await hub.next(for: party, after: turn)

@@ -87,11 +87,13 @@ actor LiveSession {
     func run<C: Clock>(_ session: Session, clock: C) async where C.Duration == Duration {
         let (orders, continuation) = AsyncStream.makeStream(of: (Session.Effect, Moment, DroppedSend?).self)
         let driver = Driver(session, clock: clock) { [desk] in continuation.yield(($0, $1, desk.hear($0))) }
+        let isWanted = early.last { [.start, .reconnectNow, .disconnect].contains($0) } != .disconnect
+        if isWanted, !isStopping { early.append(.start) }
+        // What comes meanwhile comes after these.
+        while !early.isEmpty { await driver.handle(early.removeFirst()) }
         tell = { await driver.handle($0) }
         changes.announce()
-        for input in early { await driver.handle(input) }
-        let isWanted = early.last { [.start, .reconnectNow, .disconnect].contains($0) } != .disconnect
-        if isStopping { await driver.handle(.close) } else if isWanted { await driver.handle(.start) }
+        if isStopping { await driver.handle(.close) }
         for await (effect, moment, dropped) in orders {
             if let dropped {
                 instruments.dropped()
@@ -122,7 +124,10 @@ actor LiveSession {
         farewell = (code, reason)
         if !isClosed { show(.closing) }
         await finishSending()
+        // Those with which it has parted may still have something to send.
+        let leaving = links.values.compactMap { $0.isForgotten ? $0.connection : nil }
         if let connection { lastRecord = await connection.close(code: code, reason: reason) }
+        for connection in leaving { await connection.close(code: code, reason: reason) }
         await tell?(.close)
     }
 
@@ -134,7 +139,7 @@ actor LiveSession {
         await note(.disconnect)
         guard let leaving, let connection = leaving.value.connection else { return }
         // The order has to be carried out first: or the end would count as a loss.
-        while !isClosed, !Task.isCancelled {
+        while !isClosed {
             let version = changes.version
             guard let link = links[leaving.key], !link.isForgotten else { break }
             await changes.next(after: version)

@@ -114,7 +114,11 @@ public final class WebSocket: Sendable {
     ///
     /// It is not the end: consumers of events, messages and streams stay attached, and what waits to be sent waits on, as
     /// ``WebSocketOptions/sending`` says. Once closed for good this changes nothing.
-    public func disconnect(code: CloseCode = .normal, reason: String = "") async { await session.disconnect(code: code, reason: reason) }
+    /// It is done to its end, also in a task that is cancelled.
+    public func disconnect(code: CloseCode = .normal, reason: String = "") async {
+        // SAFETY: ends with the close handshake, which has a deadline.
+        await Task { [session] in await session.disconnect(code: code, reason: reason) }.value
+    }
 
     /// Tries now instead of when the wait is over: for a button that people press.
     ///
@@ -130,8 +134,9 @@ public final class WebSocket: Sendable {
 
     /// Closes for good, with a close handshake if there is a connection.
     ///
-    /// Calling again is harmless.
+    /// Calling again is harmless. It is done to its end, also in a task that is cancelled.
     public func close(code: CloseCode = .normal, reason: String = "") async {
-        await session.close(code: code, reason: reason)
+        // SAFETY: ends with the close handshake, which has a deadline.
+        await Task { [session] in await session.close(code: code, reason: reason) }.value
     }
 }

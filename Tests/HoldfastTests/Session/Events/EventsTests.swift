@@ -46,6 +46,22 @@ import WebSocketCore
         }
     }
 
+    @Test func `a consumer that is cancelled stops though more is at hand, and leaves it to the next`() async throws {
+        let stage = Stage()
+        let peer = try await stage.accept()
+        try await send(1...20, from: peer)
+        let cancelled = Task {
+            var seen: [Message] = []
+            for try await message in stage.socket.messages {
+                seen.append(message)
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+            return seen
+        }
+        #expect(try await cancelled.value == Self.expected(1...1))
+        #expect(await Self.numbers(stage.socket.events, 19) == Self.expected(2...20))
+    }
+
     @Test func `a later consumer sees what comes from then on`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
