@@ -127,9 +127,10 @@ public struct Hub: Service {
         let start = clock.now
         var doubts = false
         repeat {
-            if let space = log.space(within: configuration.quotas) { core.submit([.space(space)]) }
             var care = LogCare(hasMore: true)
             while care.hasMore, !Task.isCancelled {
+                // Each time: to let much go takes minutes, in which the disk may get full, or have room again.
+                if let space = log.space(within: configuration.quotas) { core.submit([.space(space)]) }
                 care = await log.tend(now: HubCalendar.now, ran: (clock.now - start).wholeNanoseconds / 1_000_000)
                 core.submit(care.replies.map { .log($0) } + (care.time > 0 ? [.log(.time(care.time))] : []))
             }
