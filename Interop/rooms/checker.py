@@ -106,6 +106,11 @@ class Checker:
             self.fault(f"{who} in {room}: {event['id']} was acked, and then {what}")
         if what == "retried":
             fate.pop("failed", None)
+        if what == "queued":
+            fate.pop("given up", None)
+        # Given up for certain: of what was sent in its place, only to use up its number, a hub does not know for ever.
+        if what == "failed" and not event.get("isUncertain"):
+            fate["given up"] = event
         fate[what] = event
         if what == "acked":
             self.looked["acks"] += 1
@@ -249,9 +254,9 @@ class Checker:
         is_there = any(name in log.names for log in self.older[room] + list(self.logs[room].values()))
         if "failed" in fate:
             # With nothing lost on either side it is always known whether it is there.
-            if fate["failed"].get("isUncertain") and not (self.was_restored or self.was_rewound):
+            if fate["failed"].get("isUncertain") and not (self.was_restored or self.was_rewound or "given up" in fate):
                 self.fault(f"{who} in {room}: nobody knows what became of {name}")
-            elif not fate["failed"].get("isUncertain") and is_there:
+            elif is_there and (not fate["failed"].get("isUncertain") or "given up" in fate):
                 self.fault(f"{who} in {room}: {name} failed, and is in the log")
         elif "queued" in fate and not is_there and "discarded" not in fate:
             self.fault(f"{who} in {room}: {name} was queued, is not in the log, and nothing was said of it")
@@ -316,6 +321,9 @@ def self_test():
             a | {"what": "submitted", "id": "m3", "digest": "x3"}, a | {"what": "failed", "id": "m3", "isUncertain": False}]},
         "a message that is lost": good() | {"failed": good()["failed"][:2]},
         "a fate unknown": good() | {"failed": good()["failed"][:2] + [a | {"what": "failed", "id": "m4", "isUncertain": True}]},
+        "a message in the log that had failed, and of which nobody knows then": good() | {"failed": [], "sent": [
+            event for event in good()["sent"] if event["id"] != "m3"] + [a | {"what": "submitted", "id": "m3", "digest": "x3"}] + [
+            a | {"what": "failed", "id": "m3", "isUncertain": isUncertain} for isUncertain in (False, True)]},
         "an ack taken back": good() | {"failed": [a | {"what": "failed", "id": "m3", "isUncertain": False}]},
         "a gap in what was applied": good() | {"second": []},
         "an entry applied twice": good() | {"third": good()["second"] + good()["third"]},
@@ -345,7 +353,8 @@ def self_test():
         return [event for part in run.values() for event in part]
 
     missed = [name for name, run in cases.items() if not verdict(flat(run))[1]]
-    faults = verdict(flat(good()))[1] + verdict(flat(unseen()))[1]
+    given_up = good() | {"failed": good()["failed"] + [a | {"what": "failed", "id": "m4", "isUncertain": True}]}
+    faults = [fault for run in (good(), unseen(), given_up) for fault in verdict(flat(run))[1]]
     for name in missed:
         print(f"not ok it did not see {name}")
     for fault in faults:

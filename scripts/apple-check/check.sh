@@ -39,6 +39,8 @@ files() {
     WebSocketRuntime)
         echo "$SOURCES/Runtime/WebSocketRuntime/TransportError.swift" "$SOURCES/Runtime/WebSocketRuntime/LockedValue.swift"
         find "$SOURCES/Runtime/WebSocketRuntime/Trust" -name '*.swift'
+        # In place of a file that asks for stat(2): in Swift code no function may have the name of a type.
+        echo "$HERE/disk.swift"
         ;;
     WebSocketNIO) find "$SOURCES/Runtime/WebSocketNIO/Network" -name '*.swift' ;;
     WebSocketApple) find "$SOURCES/Runtime/WebSocketApple/System" -name '*.swift' ;;

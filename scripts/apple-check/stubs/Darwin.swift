@@ -13,6 +13,7 @@ public var errno: Int32 { get { fatalError() } set {} }
 public var ENOENT: Int32 { 2 }
 public var EINTR: Int32 { 4 }
 public var EINVAL: Int32 { 22 }
+public var EWOULDBLOCK: Int32 { 35 }
 public var ELOOP: Int32 { 62 }
 // open(2), close(2), read(2), write(2), fsync(2), rename(2), unlink(2); open is variadic in C, and Swift's overlay has these two
 public var O_RDONLY: Int32 { 0 }
@@ -31,14 +32,20 @@ public func write(_ fildes: Int32, _ buf: UnsafeRawPointer!, _ nbyte: Int) -> In
 public func fsync(_ fildes: Int32) -> Int32 { fatalError() }
 public func rename(_ old: UnsafePointer<CChar>!, _ new: UnsafePointer<CChar>!) -> Int32 { fatalError() }
 public func unlink(_ path: UnsafePointer<CChar>!) -> Int32 { fatalError() }
+// flock(2)
+public var LOCK_EX: Int32 { 2 }
+public var LOCK_NB: Int32 { 4 }
+public func flock(_ fd: Int32, _ operation: Int32) -> Int32 { fatalError() }
 // stat(2), geteuid(2)
 public typealias mode_t = UInt16
 public typealias uid_t = UInt32
 public var S_IFMT: mode_t { 0o170000 }
 public var S_IFREG: mode_t { 0o100000 }
+public typealias nlink_t = UInt16
 public struct stat {
-    public init() { (st_mode, st_uid) = (0, 0) }
+    public init() { (st_mode, st_nlink, st_uid) = (0, 0, 0) }
     public var st_mode: mode_t
+    public var st_nlink: nlink_t
     public var st_uid: uid_t
 }
 public func fstat(_ fildes: Int32, _ buf: UnsafeMutablePointer<stat>!) -> Int32 { fatalError() }

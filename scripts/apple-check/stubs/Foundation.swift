@@ -118,6 +118,7 @@ public struct FileProtectionType: Hashable, Sendable, RawRepresentable {
 open class FileManager: NSObject, @unchecked Sendable {
     public class var `default`: FileManager { fatalError() }
     open func fileExists(atPath path: String) -> Bool { fatalError() }
+    open func contentsOfDirectory(atPath path: String) throws -> [String] { fatalError() }
     open func setAttributes(_ attributes: [FileAttributeKey: Any], ofItemAtPath path: String) throws {}
 }
 

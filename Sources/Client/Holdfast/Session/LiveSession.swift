@@ -87,13 +87,11 @@ actor LiveSession {
     func run<C: Clock>(_ session: Session, clock: C) async where C.Duration == Duration {
         let (orders, continuation) = AsyncStream.makeStream(of: (Session.Effect, Moment, DroppedSend?).self)
         let driver = Driver(session, clock: clock) { [desk] in continuation.yield(($0, $1, desk.hear($0))) }
-        let isWanted = early.last { [.start, .reconnectNow, .disconnect].contains($0) } != .disconnect
-        if isWanted, !isStopping { early.append(.start) }
-        // What comes meanwhile comes after these.
-        while !early.isEmpty { await driver.handle(early.removeFirst()) }
         tell = { await driver.handle($0) }
         changes.announce()
-        if isStopping { await driver.handle(.close) }
+        for input in early { await driver.handle(input) }
+        let isWanted = early.last { [.start, .reconnectNow, .disconnect].contains($0) } != .disconnect
+        if isStopping { await driver.handle(.close) } else if isWanted { await driver.handle(.start) }
         for await (effect, moment, dropped) in orders {
             if let dropped {
                 instruments.dropped()

@@ -75,8 +75,8 @@ extension RouterMachine {
         while true {
             let short = policy.maximumKeptBySession - (policy.maximumKept - kept)
             guard short > 0, let richest = realms.indices.max(by: { leftBytes(in: $0) < leftBytes(in: $1) }) else { return }
-            let before = kept
-            realms[richest]?.broker.makeRoom(min(short, leftBytes(in: richest)))
+            let (before, most) = (kept, min(short, leftBytes(in: richest)))
+            realms[richest]?.broker.makeRoom(most)
             noteKept(in: richest)
             guard kept < before else { return }
         }

@@ -1,0 +1,6 @@
+/// What of `Disk` the files for Apple platforms ask for.
+package enum Disk {
+    package struct Failure: Error, Hashable { package let number: Int32 }
+
+    package static func sync(_ path: String) throws(Failure) {}
+}
