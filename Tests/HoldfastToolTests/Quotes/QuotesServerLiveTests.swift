@@ -91,10 +91,12 @@ import Testing
             let (connection, codec) = (try await connect(server, .messagePack), QuotesCodec(.messagePack))
             var book = try await subscribe(connection, codec, ["*"])
             try await follow(connection, codec, &book)
-            floor.beat()
-            // What follows the dropped ticks is the answer to this, with a later number.
-            try await connection.send(codec.encode(.subscribe(id: 2, symbols: ["BANK"], rate: nil)))
+            // What follows the dropped ticks is the answer to a request, with a later number: the next one, if the server was slow.
+            var id: Int64 = 2
             while book.counts.gaps == 0 {
+                floor.beat()
+                try await connection.send(codec.encode(.subscribe(id: id, symbols: ["BANK"], rate: nil)))
+                id += 1
                 var effects: [Book.Effect] = []
                 let message = try #require(try await connection.messages.first { _ in true })
                 book.handle(.received(try #require(try codec.reply(from: message))), at: .start, into: &effects)
