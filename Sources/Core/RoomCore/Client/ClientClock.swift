@@ -27,9 +27,6 @@ struct ClientClock: Hashable, Sendable {
     /// Milliseconds since 1970 UTC by the hub's clock, or by the calendar until it is known; nil if neither is.
     func now(at now: Moment) -> Int64? { (hub ?? calendar)?.time(at: now) }
 
-    /// The earlier of the two: a single clock that is ahead, be it the hub's, makes nothing too old.
-    func earliest(at now: Moment) -> Int64? { [hub, calendar].compactMap { $0?.time(at: now) }.min() }
-
     /// A time of this machine's calendar by the hub's clock; one that may go over the wire.
     func corrected(_ milliseconds: Int64, at now: Moment) -> Int64 {
         guard let hub, let calendar else { return milliseconds.asTime }

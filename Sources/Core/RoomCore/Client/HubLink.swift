@@ -20,8 +20,6 @@ struct HubLink: Hashable, Sendable {
     var user: UserName?
     var connection = ""
     var limits = RoomsLimits()
-    /// For how long the hub remembers a device that is silent, in milliseconds.
-    var window = RoomsLimits.window
     /// A token that came before the welcome.
     var freshToken: String?
 

@@ -140,11 +140,11 @@ struct Outbox: Hashable, Sendable {
     }
 
     /// A message is given up: only its number is still to be burnt.
-    mutating func burn(_ cseq: Int64, _ failure: OutboxFailure, commit: Int64) {
+    mutating func burn(_ cseq: Int64, _ failure: OutboxFailure, commit: Int64, isTold: Bool = true) {
         guard let place = place(of: cseq) else { return }
         setInFlight(false, at: place)
         (rows[place].state, rows[place].commit) = (.burning(failure), commit)
-        (rows[place].isTold, rows[place].isWanted) = (true, false)
+        (rows[place].isTold, rows[place].isWanted) = (isTold, false)
     }
 
     mutating func want(_ id: MessageID) { if let place = place(of: id) { rows[place].isWanted = true } }

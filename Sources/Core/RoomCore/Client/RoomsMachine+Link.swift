@@ -35,7 +35,6 @@ extension RoomsMachine {
         link.phase = .welcomed
         (link.user, link.connection, link.limits) = (welcome.user, welcome.connection, welcome.limits)
         link.lastState = now
-        if welcome.window > 0 { link.window = min(welcome.window, RoomsLimits.number) }
         let first = !clock.knowsHub
         clock.heard(hub: welcome.now, at: now)
         if first {
@@ -52,7 +51,7 @@ extension RoomsMachine {
         link.farewells = []
         if renewal != nil { awaitSettling(at: now) }
         for place in seats.indices {
-            expire(place, at: now, into: &effects)
+            giveUpTooLong(place, into: &effects)
             if case .asked = seats[place].standing { seats[place].standing = .asked(until: now + policy.stateTimeout) }
             if link.isOneByOne, seats[place].suspicion > 0, mayJoin(place) {
                 // One bad room must not keep the others out: they come first.

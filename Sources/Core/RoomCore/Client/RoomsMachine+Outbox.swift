@@ -109,23 +109,19 @@ extension RoomsMachine {
         }
     }
 
-    /// Gives up what waited so long that the hub may have forgotten it, and what is too long for a frame of this hub.
+    /// Gives up what is too long for a frame of this hub: it would end each connection.
     ///
-    /// The latter was taken before the hub's limits were known, or when they were others. It would end each connection.
-    mutating func expire(_ place: Int, at now: Moment, into effects: inout [RoomsEffect]) {
+    /// It was taken before the hub's limits were known, or when they were others, and may have been stored then. So the app hears of it once
+    /// the ack of its void tells.
+    mutating func giveUpTooLong(_ place: Int, into effects: inout [RoomsEffect]) {
         guard seats[place].store == .ready else { return }
         let (room, longest) = (seats[place].room, link.limits.frame)
-        let oldest = clock.earliest(at: now).map { $0 - max(link.window - milliseconds(policy.expiryMargin), link.window / 2) }
-        let hopeless = seats[place].outbox.rows.compactMap { row -> (publication: Publication, failure: OutboxFailure)? in
-            guard row.state == .queued, row.fate == .unknown else { return nil }
-            if let oldest, row.publication.sent < oldest { return (row.publication, .expired) }
-            guard let content = row.publication.content, content.frameLength(to: room) > longest else { return nil }
-            return (row.publication, .tooLong)
+        let hopeless = seats[place].outbox.rows.filter { row in
+            row.state == .queued && row.fate == .unknown && row.publication.content.map { $0.frameLength(to: room) > longest } ?? false
         }
         guard !hopeless.isEmpty else { return }
-        for (publication, failure) in hopeless { seats[place].outbox.burn(publication.cseq, failure, commit: ledger.next) }
-        let commit = pending(room, news: hopeless.map { .failed(room, $0.publication.id, $0.failure) })
-        order(commit, hopeless.map { .mark(room, cseq: $0.publication.cseq, .burning($0.failure)) }, into: &effects)
+        for row in hopeless { seats[place].outbox.burn(row.publication.cseq, .tooLong, commit: ledger.next, isTold: false) }
+        order(pending(room), hopeless.map { .mark(room, cseq: $0.publication.cseq, .burning(.tooLong)) }, into: &effects)
     }
 
     // MARK: Sending
@@ -274,7 +270,7 @@ extension RoomsMachine {
             seats[place].outbox.settle(from: cseq, .uncertain)
             settleIfKnown(at: now, into: &effects)
         case .never where row.state == .queued:
-            // As when it is given up here: it may have been stored before, and be forgotten.
+            // It may have been stored before, and be forgotten.
             let failure = refusal.code == .tooOld ? .expired : OutboxFailure(code: refusal.code, text: refusal.text)
             seats[place].outbox.burn(cseq, failure, commit: ledger.next)
             let commit = pending(room, news: [.failed(room, row.publication.id, failure)])

@@ -36,7 +36,7 @@ extension RoomsMachine {
         (seats[place].read, seats[place].fillsUp) = (stored.read, false)
         seats[place].told = nil
         if !seats[place].isWanted { abandon(place) }
-        expire(place, at: now, into: &effects)
+        giveUpTooLong(place, into: &effects)
         let held = seats[place].held
         (seats[place].held, seats[place].heldBytes) = ([], 0)
         for act in held { self.act(act, in: room, at: now, into: &effects) }

@@ -63,9 +63,7 @@ package struct RoomsMachine: Machine {
         case .notLoaded(let room): notLoaded(room, at: now, into: &effects)
         case .committed(let number): committed(number, at: now, into: &effects)
         case .notCommitted(let number, let full): notCommitted(number, full: full, at: now, into: &effects)
-        case .calendar(let milliseconds):
-            clock.read(calendar: milliseconds, at: now)
-            for place in seats.indices { expire(place, at: now, into: &effects) }
+        case .calendar(let milliseconds): clock.read(calendar: milliseconds, at: now)
         }
     }
 

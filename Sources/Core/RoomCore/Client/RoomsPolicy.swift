@@ -37,8 +37,6 @@ public struct RoomsPolicy: Hashable, Sendable {
     public var outboxCount = 1000
     /// Bytes in the outbox of a room: 8 MiB.
     public var outboxBytes = 8 << 20
-    /// How much earlier than the hub forgets a device its messages are given up: a day.
-    public var expiryMargin: Duration = .seconds(86_400)
     /// How long the fate of messages may stay unknown, with a hub at hand, before a new device is taken without them: 30 s.
     public var settling: Duration = .seconds(30)
 

@@ -61,7 +61,7 @@ public struct OutboxFailure: Hashable, Sendable {
     /// Why a message will not be sent.
     public init(code: Refusal.Code, text: String) { (self.code, self.text) = (code, text) }
 
-    /// It waited longer than the hub remembers, less a margin.
+    /// It waited longer than the hub remembers, says the hub.
     public static let expired = OutboxFailure(code: .tooOld, text: "it waited too long to be sent")
     /// No frame that the hub takes holds it.
     public static let tooLong = OutboxFailure(code: .size, text: "it is longer than the hub takes")
