@@ -154,8 +154,11 @@ let package = Package(
         .target(name: "CodecCore", path: "Sources/Core/CodecCore", swiftSettings: pure),
         .target(name: "StreamCore", dependencies: ["MachineCore"], path: "Sources/Core/StreamCore", swiftSettings: pure),
         .target(
-            name: "QuotesCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/QuotesCore",
+            name: "ProtocolCore", dependencies: ["MachineCore", "WebSocketCore"], path: "Sources/Core/ProtocolCore",
             swiftSettings: pure),
+        .target(
+            name: "QuotesCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"],
+            path: "Sources/Core/QuotesCore", swiftSettings: pure),
         .target(name: "RoomCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/RoomCore", swiftSettings: pure),
         .target(name: "WAMPCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/WAMPCore", swiftSettings: pure),
 
@@ -209,24 +212,28 @@ let package = Package(
             name: "HoldfastProtobuf", dependencies: ["Holdfast", "WebSocketCore", protobuf], path: "Sources/Client/HoldfastProtobuf",
             swiftSettings: strict),
         .target(
+            name: "ProtocolClient",
+            dependencies: ["Holdfast", "MachineCore", "ProtocolCore", "WebSocketCore", "WebSocketRuntime", deques],
+            path: "Sources/Client/ProtocolClient", swiftSettings: strict),
+        .target(
             name: "HoldfastQuotes",
             dependencies: [
-                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "QuotesCore", protobuf,
+                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "ProtocolCore", "ProtocolClient", "QuotesCore",
+                protobuf,
             ],
             path: "Sources/Client/HoldfastQuotes", exclude: ["Wire/quotes.proto"], swiftSettings: strict),
-
         .target(
             name: "HoldfastRooms",
             dependencies: [
-                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage",
-                grdb, deques, logging, metrics,
+                "Holdfast", "MachineCore", "ProtocolCore", "ProtocolClient", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore",
+                "RoomsWire", "RoomsStorage", grdb, deques, logging, metrics,
             ],
             path: "Sources/Client/HoldfastRooms", swiftSettings: strict),
         .target(
             name: "HoldfastWAMP",
             dependencies: [
-                "Holdfast", "HoldfastCodecs", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "WAMPCore", "WAMPSigning",
-                deques, logging, metrics,
+                "Holdfast", "HoldfastCodecs", "MachineCore", "ProtocolCore", "ProtocolClient", "WebSocketCore", "WebSocketRuntime", "CodecCore",
+                "WAMPCore", "WAMPSigning", deques, logging, metrics,
             ],
             path: "Sources/Client/HoldfastWAMP", swiftSettings: strict),
         .target(
@@ -323,7 +330,7 @@ let package = Package(
         .testTarget(name: "CodecCoreTests", dependencies: ["CodecCore", "MachineCore"], swiftSettings: strict),
         .testTarget(name: "StreamCoreTests", dependencies: ["MachineCore", "StreamCore", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(
-            name: "QuotesCoreTests", dependencies: ["MachineCore", "CodecCore", "QuotesCore", "HoldfastTesting"],
+            name: "QuotesCoreTests", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "QuotesCore", "HoldfastTesting"],
             swiftSettings: strict),
         // Judges what clients and a hub wrote down of a run: the simulation's and the real ones'. Knows nothing of RoomCore.
         .target(name: "RoomHistory", path: "Tests/RoomHistory", swiftSettings: strict),
@@ -372,6 +379,10 @@ let package = Package(
                 "MachineCore", "WebSocketCore", "CodecCore", "Holdfast", "HoldfastCodecs", "HoldfastProtobuf", "HoldfastTesting", protobuf,
             ],
             exclude: ["Protobuf/order.proto"], swiftSettings: strict),
+        .testTarget(
+            name: "ProtocolClientTests",
+            dependencies: ["MachineCore", "ProtocolCore", "ProtocolClient", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting"],
+            swiftSettings: strict),
         .testTarget(
             name: "HoldfastQuotesTests",
             dependencies: [
@@ -426,7 +437,7 @@ let package = Package(
             dependencies: [
                 "HoldfastTool", "HoldfastServer", "Holdfast", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms",
                 "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "RoomCore", "WAMPCore", "MachineCore",
-                "CodecCore", "StreamCore", "QuotesCore", "WebSocketCore", metrics, logging,
+                "CodecCore", "StreamCore", "ProtocolCore", "QuotesCore", "WebSocketCore", metrics, logging,
                 arguments,
             ], swiftSettings: strict),
     ]

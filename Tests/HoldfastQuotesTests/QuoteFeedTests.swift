@@ -130,7 +130,7 @@ import Testing
         let peer = try #require(await stage.server.nextAttempt()).accept()
         #expect(await peer.closeCode() == .protocolError)
         await stage.until { $0.closure != nil }
-        #expect(stage.feed.complaint == "no subprotocol of quotes was agreed on")
+        #expect(stage.feed.complaint == "the server agreed on no subprotocol of ours")
     }
 
     // MARK: - Updates

@@ -28,7 +28,7 @@ import WebSocketCore
     ]
 
     @Test(arguments: replies) func `a reply comes out as it went in`(reply: QuotesReply) throws {
-        #expect(try Self.codec.reply(from: Self.codec.encode(reply)) == reply)
+        #expect(try Self.codec.decode(Self.codec.encode(reply)) == reply)
     }
 
     @Test(arguments: requests) func `a request comes out as it went in`(request: QuotesRequest) throws {
@@ -43,8 +43,8 @@ import WebSocketCore
     }
 
     @Test func `a body that nobody knows is ignored`() throws {
-        #expect(try Self.codec.reply(from: .binary([])) == nil)
-        #expect(try Self.codec.reply(from: .binary([0x7a, 0x01, 0x00])) == nil)
+        #expect(try Self.codec.decode(.binary([])) == nil)
+        #expect(try Self.codec.decode(.binary([0x7a, 0x01, 0x00])) == nil)
         #expect(try Self.codec.request(from: .binary([])) == nil)
     }
 
@@ -58,24 +58,24 @@ import WebSocketCore
     func `columns that do not fit are an error`(hex: String) {
         let digits = hex.filter { $0 != " " }
         let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(digits.dropFirst($0).prefix(2), radix: 16) }
-        #expect(throws: (any Error).self) { try Self.codec.reply(from: .binary(bytes)) }
+        #expect(throws: (any Error).self) { try Self.codec.decode(.binary(bytes)) }
     }
 
     @Test func `a message of the wrong kind is an error`() {
-        #expect(throws: (any Error).self) { try Self.codec.reply(from: .text("")) }
-        #expect(throws: (any Error).self) { try QuotesCodec(.messagePack).reply(from: .text("{}")) }
-        #expect(throws: (any Error).self) { try QuotesCodec(.json).reply(from: .binary(Array(#"{"type":"x"}"#.utf8))) }
+        #expect(throws: (any Error).self) { try Self.codec.decode(.text("")) }
+        #expect(throws: (any Error).self) { try QuotesCodec(.messagePack).decode(.text("{}")) }
+        #expect(throws: (any Error).self) { try QuotesCodec(.json).decode(.binary(Array(#"{"type":"x"}"#.utf8))) }
     }
 
     @Test(arguments: replies) func `whatever is cut off or changed, reading it ends`(reply: QuotesReply) throws {
         guard case .binary(let bytes) = Self.codec.encode(reply) else { return }
-        for end in bytes.indices { _ = try? Self.codec.reply(from: .binary(Array(bytes[..<end]))) }
+        for end in bytes.indices { _ = try? Self.codec.decode(.binary(Array(bytes[..<end]))) }
         for place in bytes.indices {
             for value in UInt8.min ... .max {
                 var changed = bytes
                 changed[place] = value
-                guard let read = try? Self.codec.reply(from: .binary(changed)) else { continue }
-                #expect(try Self.codec.reply(from: Self.codec.encode(read)) == read)
+                guard let read = try? Self.codec.decode(.binary(changed)) else { continue }
+                #expect(try Self.codec.decode(Self.codec.encode(read)) == read)
             }
         }
     }

@@ -1,5 +1,6 @@
 public import Holdfast
 public import QuotesCore
+import ProtocolClient
 import WebSocketRuntime
 
 /// Quotes that stay true: what a server of the quotes protocol shows, over a socket that survives.
@@ -18,7 +19,7 @@ import WebSocketRuntime
 public final class QuoteFeed: Sendable {
     /// The connection's life: its state, its statistics.
     public let socket: WebSocket
-    let desk: QuoteDesk
+    let shell: QuoteShell
     private let run: Task<Void, Never>
 
     /// Starts to connect.
@@ -48,20 +49,18 @@ public final class QuoteFeed: Sendable {
     ///   - rate: How many updates a second the server sends at most, 1 to 1000; nil: as many as there are.
     ///   - clock: What the feed's patience is measured with.
     public init<C: Clock>(over socket: WebSocket, rate: Int? = nil, clock: C = ContinuousClock()) where C.Duration == Duration {
-        let desk = QuoteDesk(rate: rate.map { Int64(min(max($0, 1), 1000)) }, time: LinkTime(clock))
-        (self.socket, self.desk) = (socket, desk)
+        let book = Book(rate: rate.map { Int64(min(max($0, 1), 1000)) })
+        let shell = QuoteShell(book, QuoteView(), over: socket, time: LinkTime(clock))
+        (self.socket, self.shell) = (socket, shell)
         let events = socket.events
         // SAFETY: owned by this object and cancelled with it.
-        run = Task {
-            async let _ = desk.sendRequests()
-            await desk.follow(events)
-        }
+        run = Task { await shell.follow(events) }
     }
 
     deinit {
         run.cancel()
-        // The task may hold the desk for a moment longer.
-        desk.finish(nil)
+        // The task may hold the shell for a moment longer.
+        shell.finish(nil)
     }
 
     /// What a socket for quotes offers, and when it connects again.
@@ -89,40 +88,40 @@ public final class QuoteFeed: Sendable {
             guard let pattern = SymbolPattern(pattern) else { throw InvalidSymbolPattern(pattern: pattern) }
             valid.append(pattern)
         }
-        return desk.subscribe(valid)
+        return shell.subscribe(valid)
     }
 
     /// Shows the symbols of a subscription no more, unless another one wants them.
-    public func unsubscribe(_ subscription: QuoteSubscription) { desk.unsubscribe(subscription.id) }
+    public func unsubscribe(_ subscription: QuoteSubscription) { shell.unsubscribe(subscription.id) }
 
     /// Why the server does not show what a subscription wants; nil if it does, or has not answered yet.
-    public func refusal(of subscription: QuoteSubscription) -> QuoteRefusal? { desk.refusal(of: subscription.id) }
+    public func refusal(of subscription: QuoteSubscription) -> QuoteRefusal? { shell.refusal(of: subscription.id) }
 
     // MARK: - What is known
 
     /// All quotes of the symbols that are subscribed to, as they are known now, in the order in which they came first.
-    public var quotes: [Quote] { desk.quotes }
+    public var quotes: [Quote] { shell.quotes }
 
     /// What is known of a symbol that is subscribed to.
-    public subscript(symbol: String) -> Quote? { desk.quote(of: symbol) }
+    public subscript(symbol: String) -> Quote? { shell.quote(of: symbol) }
 
     /// Whether everything that is subscribed to has come, and is current.
-    public var isCurrent: Bool { desk.isCurrent }
+    public var isCurrent: Bool { shell.isCurrent }
 
     /// How long ago the server was last heard; nil if never.
     ///
     /// It says something at least every five seconds, if anything is subscribed to. While there is a connection, no quote is older than
     /// this and the way to here.
-    public var age: Duration? { desk.age }
+    public var age: Duration? { shell.age }
 
     /// What came so far.
-    public var counts: QuoteCounts { desk.counts }
+    public var counts: QuoteCounts { shell.counts }
 
     /// What was wrong with the server when this side last gave a connection up; nil if it never did.
-    public var complaint: String? { desk.complaint }
+    public var complaint: String? { shell.complaint }
 
     /// How the socket ended; nil while it lives.
-    public var closure: Closure? { desk.closure }
+    public var closure: Closure? { shell.closure }
 
     /// What changes from now on, after all that is known now; for any number of readers, each at its own speed.
     ///

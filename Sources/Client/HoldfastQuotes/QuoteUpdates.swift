@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolClient
 
 /// What changes of the quotes of a ``QuoteFeed``; see ``QuoteFeed/updates(atMost:)``.
 ///
@@ -29,7 +30,7 @@ public struct QuoteUpdates: AsyncSequence, Sendable {
 
         /// Waits for the next update; nil after the last, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> QuoteUpdate? {
-            let time = reader.feed.desk.time
+            let time = reader.feed.shell.time
             while await reader.hasChanges() {
                 // Whatever changes meanwhile comes along.
                 if let interval {
@@ -43,20 +44,4 @@ public struct QuoteUpdates: AsyncSequence, Sendable {
             return nil
         }
     }
-}
-
-/// One reader of a feed: leaves it when nobody iterates any more.
-final class QuoteReader: Sendable {
-    let feed: QuoteFeed
-    private let id: UInt64
-
-    init(_ feed: QuoteFeed) {
-        self.feed = feed
-        id = feed.desk.addReader()
-    }
-
-    deinit { feed.desk.removeReader(id) }
-
-    func hasChanges(isolation actor: isolated (any Actor)? = #isolation) async -> Bool { await feed.desk.hasChanges(for: id) }
-    func take() -> QuoteUpdate { feed.desk.takeChanges(of: id) }
 }

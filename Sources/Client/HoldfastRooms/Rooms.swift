@@ -74,7 +74,6 @@ public final class Rooms: Sendable {
         let events = socket.events
         // SAFETY: owned by this object and cancelled with it.
         run = Task {
-            async let _ = desk.sendFrames()
             async let _ = desk.followCalendar()
             await desk.follow(events, of: socket)
         }

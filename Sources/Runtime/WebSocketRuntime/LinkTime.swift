@@ -13,4 +13,10 @@ package struct LinkTime: Sendable {
         now = { Moment(origin.duration(to: clock.now)) }
         sleep = { try await clock.sleep(until: origin.advanced(by: $0.offset), tolerance: nil) }
     }
+
+    /// A timeline that runs already, on which one can sleep for a while.
+    package init(now: @escaping @Sendable () -> Moment, pause: @escaping @Sendable (Duration) async throws -> Void) {
+        self.now = now
+        sleep = { try await pause($0 - now()) }
+    }
 }

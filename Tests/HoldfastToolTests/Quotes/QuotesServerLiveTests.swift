@@ -2,6 +2,7 @@ import Holdfast
 import HoldfastQuotes
 import HoldfastServer
 import MachineCore
+import ProtocolCore
 import QuotesCore
 import Testing
 
@@ -26,7 +27,7 @@ import Testing
     private func follow(_ connection: WebSocketConnection, _ codec: QuotesCodec, _ book: inout Book) async throws {
         var effects: [Book.Effect] = []
         for try await message in connection.messages {
-            let reply = try #require(try codec.reply(from: message))
+            let reply = try #require(try codec.decode(message))
             book.handle(.received(reply), at: .start, into: &effects)
             let table = floor.table
             if book.count == table.count, (0..<table.count).allSatisfy({ book[$0]?.state == table[$0] }) { return }
@@ -37,7 +38,7 @@ import Testing
     private func subscribe(_ connection: WebSocketConnection, _ codec: QuotesCodec, _ symbols: [String]) async throws -> Book {
         var (book, effects) = (Book(), [Book.Effect]())
         book.handle(.opened, at: .start, into: &effects)
-        book.handle(.subscribe(id: 1, symbols.compactMap { SymbolPattern($0) }), at: .start, into: &effects)
+        book.handle(.command(.subscribe(id: 1, symbols.compactMap { SymbolPattern($0) })), at: .start, into: &effects)
         for case .send(let request) in effects { try await connection.send(codec.encode(request)) }
         return book
     }
@@ -99,7 +100,7 @@ import Testing
                 id += 1
                 var effects: [Book.Effect] = []
                 let message = try #require(try await connection.messages.first { _ in true })
-                book.handle(.received(try #require(try codec.reply(from: message))), at: .start, into: &effects)
+                book.handle(.received(try #require(try codec.decode(message))), at: .start, into: &effects)
             }
             #expect(book.counts.ticks == 0)
             await connection.close()

@@ -1,5 +1,6 @@
 import HoldfastTesting
 import MachineCore
+import ProtocolCore
 import Testing
 
 @testable import QuotesCore
@@ -17,7 +18,7 @@ import Testing
         return .received(.ticks(.init(sequence: sequence, ticks: [tick])))
     }
     private static let inputs: [Book.Input] = [
-        .opened, .lost, .receivedGarbage, .unsubscribe(id: 1), .received(.welcome(.init(market: 1, symbols: 1))),
+        .opened, .lost, .receivedGarbage, .command(.unsubscribe(id: 1)), .received(.welcome(.init(market: 1, symbols: 1))),
         .received(.refusal(.init(id: 1, code: .badRequest, message: ""))), part(1, round: 0, 1, isLast: true),
         part(1, round: 0, 2, isLast: false), part(2, round: 1, 3, isLast: true), tick(2, 2), tick(3, 4),
     ]
@@ -25,7 +26,7 @@ import Testing
     @Test func `every reachable edge keeps the promises`() throws {
         var book = Book(policy: BookPolicy(garbageLimit: 2))
         var effects: [Book.Effect] = []
-        book.handle(.subscribe(id: 1, [SymbolPattern("A")!]), at: .start, into: &effects)
+        book.handle(.command(.subscribe(id: 1, [SymbolPattern("A")!])), at: .start, into: &effects)
         let states = try explore(book, inputs: Self.inputs, depth: 7, tick: .seconds(6)) { step in
             // The driver opens no connection while there is one.
             if step.input == .opened, step.before.phase != .offline { return }
@@ -35,15 +36,15 @@ import Testing
             if let old, let new { try #require(new.version >= old.version, "\(step)") }
             // What is shown as current has come on this connection, and what is no longer current is told.
             if let new, new.isCurrent { try #require([.filling, .following].contains(after.phase), "\(step)") }
-            if old != new { try #require(step.effects.contains(.changed([0])), "\(step)") }
+            if old != new { try #require(step.effects.contains(.event(.changed([0]))), "\(step)") }
             // There is always somebody who goes on: the server, or time; but nothing need go on if nothing is shown.
             let awaits = isOpen && (after.phase != .following || after.hasBeat)
             try #require((after.deadline != nil) == awaits, "\(step)")
             for effect in step.effects {
                 switch effect {
                 case .send: try #require(isOpen, "\(step)")
-                case .giveUp: try #require(after.phase == .ended, "\(step)")
-                case .changed, .refused: break
+                case .end: try #require(after.phase == .ended, "\(step)")
+                case .event: break
                 }
             }
             try #require((after.phase == .ended) == (before.phase == .ended && step.input != .lost || step.gaveUp), "\(step)")
@@ -53,5 +54,5 @@ import Testing
 }
 
 extension Step<Book> {
-    fileprivate var gaveUp: Bool { effects.contains { if case .giveUp = $0 { true } else { false } } }
+    fileprivate var gaveUp: Bool { effects.contains { if case .end = $0 { true } else { false } } }
 }

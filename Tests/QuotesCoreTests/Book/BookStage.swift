@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 import QuotesCore
 
 /// A book whose connection the test plays.
@@ -13,7 +14,7 @@ struct BookStage {
     init(following first: String, _ others: String...) {
         self.init()
         let names = [first] + others
-        handle(.subscribe(id: 1, [SymbolPattern("*")!]))
+        handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         connect(symbols: names.count)
         snapshot(1, names.enumerated().map { full(UInt32($0.offset), $0.element, 1, 100) })
         effects = []
@@ -51,12 +52,12 @@ struct BookStage {
     /// What the book wants to be done since the last time.
     mutating func takeOrders() -> [Book.Effect] {
         defer { effects = [] }
-        return effects.filter { if case .changed = $0 { false } else { true } }
+        return effects.filter { if case .event(.changed) = $0 { false } else { true } }
     }
 
     mutating func takeChanges() -> [[Int]] {
         defer { effects = [] }
-        return effects.compactMap { if case .changed(let places) = $0 { places } else { nil } }
+        return effects.compactMap { if case .event(.changed(let places)) = $0 { places } else { nil } }
     }
 
     /// Version, last price, and whether it is current: of a symbol that is shown.

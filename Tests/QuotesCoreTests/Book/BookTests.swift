@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 import QuotesCore
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 @Suite struct BookTests {
     @Test func `with each connection it asks for everything anew`() {
         var stage = BookStage(rate: 30)
-        stage.handle(.subscribe(id: 1, [SymbolPattern("SAIL")!, SymbolPattern("BANK*")!]))
+        stage.handle(.command(.subscribe(id: 1, [SymbolPattern("SAIL")!, SymbolPattern("BANK*")!])))
         #expect(stage.takeOrders() == [], "there is nobody to ask")
         let request = Book.Effect.send(.subscribe(id: 1, symbols: ["SAIL", "BANK*"], rate: 30))
         for _ in 1...2 {
@@ -15,8 +16,8 @@ import Testing
             stage.handle(.lost)
         }
         stage.handle(.opened)
-        stage.handle(.subscribe(id: 2, [SymbolPattern("X")!]))
-        stage.handle(.unsubscribe(id: 1))
+        stage.handle(.command(.subscribe(id: 2, [SymbolPattern("X")!])))
+        stage.handle(.command(.unsubscribe(id: 1)))
         #expect(stage.takeOrders() == [request, .send(.subscribe(id: 2, symbols: ["X"], rate: 30)), .send(.unsubscribe(id: 1))])
     }
 
@@ -52,7 +53,7 @@ import Testing
 
     @Test func `a snapshot after a gap is good, but the end of an earlier round is not that of the resync`() {
         var stage = BookStage(following: "SAIL", "BANK.1")
-        stage.handle(.subscribe(id: 2, [SymbolPattern("SAIL")!]))
+        stage.handle(.command(.subscribe(id: 2, [SymbolPattern("SAIL")!])))
         stage.snapshot(4, [stage.full(0, "SAIL", 3, 101)], id: 2)
         #expect(stage.shown("SAIL") == .init(3, 101))
         stage.snapshot(5, [stage.full(0, "SAIL", 3, 101), stage.full(1, "BANK.1", 1, 100)])
@@ -111,7 +112,7 @@ import Testing
 
     @Test func `a cut in a snapshot leaves nothing current`() {
         var stage = BookStage()
-        stage.handle(.subscribe(id: 1, [SymbolPattern("*")!]))
+        stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         stage.connect(symbols: 2)
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], isLast: false)
         #expect(stage.shown("SAIL") == .init(1, 100))
@@ -127,9 +128,9 @@ import Testing
 
     @Test func `what nobody wants any more is gone, but ticks under way do no harm`() {
         var stage = BookStage(following: "SAIL", "BANK.1")
-        stage.handle(.subscribe(id: 2, [SymbolPattern("SAIL")!]))
+        stage.handle(.command(.subscribe(id: 2, [SymbolPattern("SAIL")!])))
         stage.snapshot(2, [stage.full(0, "SAIL", 1, 100)], id: 2)
-        stage.handle(.unsubscribe(id: 1))
+        stage.handle(.command(.unsubscribe(id: 1)))
         #expect(stage.takeChanges().last == [1])
         stage.tick(3, 1, 2, by: 1)
         stage.snapshot(4, [stage.full(0, "SAIL", 2, 101)])
@@ -141,11 +142,11 @@ import Testing
 
     @Test func `a refusal is told, and not waited for, not even after a gap`() {
         var stage = BookStage(following: "SAIL")
-        stage.handle(.subscribe(id: 2, [SymbolPattern("X")!]))
+        stage.handle(.command(.subscribe(id: 2, [SymbolPattern("X")!])))
         #expect(stage.book.phase == .filling)
         _ = stage.takeOrders()
         stage.handle(.received(.refusal(.init(id: 2, code: .tooManySubscriptions, message: "no"))))
-        #expect(stage.takeOrders() == [.refused(id: 2, .tooManySubscriptions, "no")])
+        #expect(stage.takeOrders() == [.event(.refused(id: 2, .tooManySubscriptions, "no"))])
         #expect(stage.book.phase == .following)
         stage.tick(9, 0, 9, by: 1)
         stage.snapshot(10, [stage.full(0, "SAIL", 9, 101)], round: 1)
@@ -216,7 +217,7 @@ import Testing
     @Test func `the third garbage of a connection ends it, and nothing of it counts any more`() {
         var stage = BookStage(following: "SAIL")
         for _ in 1...3 { stage.handle(.receivedGarbage) }
-        #expect(stage.takeOrders().last == .giveUp(.garbage))
+        #expect(stage.takeOrders().last == .end(.garbage))
         stage.snapshot(2, [stage.full(0, "SAIL", 2, 1)], round: 1)
         #expect(stage.shown("SAIL") == .init(1, 100, false))
         stage.wait(.seconds(100))
@@ -231,15 +232,15 @@ import Testing
         var stage = BookStage()
         stage.handle(.opened)
         stage.handle(.received(.welcome(.init(version: 2, market: 1, symbols: 1))))
-        #expect(stage.takeOrders() == [.giveUp(.version(2))])
+        #expect(stage.takeOrders() == [.end(.version(2))])
         stage.handle(.lost)
         stage.connect(symbols: 100_001)
-        #expect(stage.takeOrders() == [.giveUp(.tooManySymbols(100_001))])
+        #expect(stage.takeOrders() == [.end(.tooManySymbols(100_001))])
     }
 
     @Test func `a server that does not go on with a snapshot is given up`() {
         var stage = BookStage()
-        stage.handle(.subscribe(id: 1, [SymbolPattern("*")!]))
+        stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         stage.handle(.opened)
         stage.wait(.seconds(9))
         stage.handle(.received(.welcome(.init(market: 1, symbols: 3))))
@@ -251,41 +252,41 @@ import Testing
         stage.wait(.seconds(9))
         stage.tick(3, 0, 2, by: 1)
         stage.wait(.seconds(1))
-        #expect(stage.takeOrders() == [.giveUp(.silence)])
+        #expect(stage.takeOrders() == [.end(.silence)])
     }
 
     @Test func `a server that greets nobody is given up, and so is one that says nothing, or only loses`() {
         var stage = BookStage()
         stage.handle(.opened)
         stage.wait(.seconds(10))
-        #expect(stage.takeOrders() == [.giveUp(.silence)])
+        #expect(stage.takeOrders() == [.end(.silence)])
         stage = BookStage(following: "SAIL")
         stage.wait(.seconds(14))
         stage.handle(.received(.ticks(.init(sequence: 2, ticks: []))))
         stage.wait(.seconds(14))
         #expect(stage.takeOrders() == [])
         stage.wait(.seconds(1))
-        #expect(stage.takeOrders() == [.giveUp(.silence)])
+        #expect(stage.takeOrders() == [.end(.silence)])
         stage = BookStage(following: "SAIL")
         for second in 1...10 {
             stage.tick(Int64(2 * second + 1), 0, 2, by: 1)
             #expect(stage.book.phase == .filling)
             stage.wait(.seconds(1))
         }
-        #expect(stage.takeOrders().last == .giveUp(.silence))
+        #expect(stage.takeOrders().last == .end(.silence))
     }
 
     @Test func `a server may be silent to whom it shows nothing`() {
         var stage = BookStage()
         stage.connect(symbols: 1)
         #expect(stage.book.phase == .following && stage.book.deadline == nil, "nothing was asked for")
-        stage.handle(.subscribe(id: 1, [SymbolPattern("*")!]))
+        stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         stage.handle(.received(.refusal(.init(id: 1, code: .tooManySubscriptions, message: ""))))
         #expect(stage.book.phase == .following && stage.book.deadline == nil, "it shows nothing")
-        stage.handle(.subscribe(id: 2, [SymbolPattern("*")!]))
+        stage.handle(.command(.subscribe(id: 2, [SymbolPattern("*")!])))
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], id: 2)
         #expect(stage.book.deadline == stage.now + .seconds(15))
-        stage.handle(.unsubscribe(id: 2))
+        stage.handle(.command(.unsubscribe(id: 2)))
         // It was under way.
         stage.tick(2, 0, 2, by: 1)
         _ = stage.takeOrders()
@@ -298,7 +299,7 @@ import Testing
 
     @Test func `servers with ever new names get no more memory than the largest market`() {
         var stage = BookStage()
-        stage.handle(.subscribe(id: 1, [SymbolPattern("*")!]))
+        stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         for connection in 0..<11 {
             stage.connect(symbols: 10_000)
             stage.snapshot(1, (0..<10_000).map { stage.full(UInt32($0), "S\(connection).\($0)", 1, 100) })

@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 import QuotesCore
 import Testing
 
@@ -24,7 +25,7 @@ private struct QuotesWorld {
         let count = Int.random(in: 1...450, using: &random)
         table = QuoteTable(market: 3, symbols: (0..<count).map { ("S\($0)", .of(1000)) })
         book = Book(rate: seed % 3 == 0 ? 5 : nil)
-        apply(.subscribe(id: 1, [SymbolPattern("S*")!]))
+        apply(.command(.subscribe(id: 1, [SymbolPattern("S*")!])))
     }
 
     /// One thing that can happen.
@@ -37,7 +38,7 @@ private struct QuotesWorld {
         case ..<92: if feed?.counts.messages ?? 0 > 0, replies.count > 1 { replies.removeLast() }
         case ..<93: cut()
         case ..<96: if feed == nil { connect() }
-        case ..<97 where book.count > 0 && !book.isSubscribed(2): apply(.subscribe(id: 2, [SymbolPattern("S1*")!]))
+        case ..<97 where book.count > 0 && !book.isSubscribed(2): apply(.command(.subscribe(id: 2, [SymbolPattern("S1*")!])))
         default: pass(.milliseconds(Int.random(in: 1...300, using: &random)))
         }
     }
@@ -107,9 +108,9 @@ private struct QuotesWorld {
         for effect in effects {
             switch effect {
             case .send(let request): requests.append(format.encode(request))
-            case .giveUp: gaveUp = true
-            case .refused(_, let code, let message): Issue.record("refused: \(code), \(message)")
-            case .changed(let places):
+            case .end: gaveUp = true
+            case .event(.refused(_, let code, let message)): Issue.record("refused: \(code), \(message)")
+            case .event(.changed(let places)):
                 for place in places {
                     guard let quote = book[place] else { continue }
                     if quote.version < shown[quote.symbol, default: 0] { Issue.record("\(quote) goes back") }
@@ -131,7 +132,7 @@ extension Book {
     /// Whether the one subscription that the world adds was added; a book does not tell.
     fileprivate func isSubscribed(_ id: Int64) -> Bool {
         var (copy, effects) = (self, [Book.Effect]())
-        copy.handle(.unsubscribe(id: id), at: .distantFuture, into: &effects)
+        copy.handle(.command(.unsubscribe(id: id)), at: .distantFuture, into: &effects)
         return copy != self
     }
 }

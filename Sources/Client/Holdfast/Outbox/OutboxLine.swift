@@ -23,7 +23,7 @@ final class OutboxLine<ID: Codable & Hashable & Sendable>: HeldSender {
     private let session: LiveSession
     private let hub: EventHub
     private let file: OutboxFile<ID>?
-    private let alarm: DeadlineAlarm
+    private let timer: DeadlineTimer
     private let listener: EventHub.Share.Party
     private let state: LockedValue<State>
     /// Tells the tasks that there may be something to do.
@@ -35,7 +35,7 @@ final class OutboxLine<ID: Codable & Hashable & Sendable>: HeldSender {
         _ socket: WebSocket, _ policy: OutboxPolicy, _ file: OutboxFile<ID>?, _ stored: [OutboxFile<ID>.Stored],
         _ answer: @escaping @Sendable (Message) -> OutboxAnswer<ID>?
     ) {
-        (session, hub, self.file, alarm) = (socket.session, socket.hub, file, DeadlineAlarm(socket.session))
+        (session, hub, self.file, timer) = (socket.session, socket.hub, file, DeadlineTimer(socket.session.time))
         state = LockedValue(State(rules: Rules(policy, stored: stored)))
         listener = hub.newListener()
         hub.listen(listener) { [weak self] message in
@@ -55,7 +55,7 @@ final class OutboxLine<ID: Codable & Hashable & Sendable>: HeldSender {
             return state.tasks
         }
         for task in tasks { task.cancel() }
-        alarm.cancel()
+        timer.cancel()
         hub.stopListening(listener)
         session.held.remove(self)
     }
@@ -123,7 +123,7 @@ final class OutboxLine<ID: Codable & Hashable & Sendable>: HeldSender {
 
     func end() {
         state.withLockedValue { $0.isClosed = true }
-        alarm.cancel()
+        timer.cancel()
         work.announce()
         news.announce()
     }
@@ -145,8 +145,8 @@ final class OutboxLine<ID: Codable & Hashable & Sendable>: HeldSender {
             for case .ended(_, let id, let outcome) in effects { Self.note(id, outcome, in: &state) }
             return state.isClosed ? nil : state.rules.deadline
         }
-        if let deadline, alarm.ringsAfter(deadline) {
-            alarm.set(deadline) { [weak self] in self?.run { $0.wake(at: $1, into: &$2) } }
+        if let deadline, timer.ringsAfter(deadline) {
+            timer.set(deadline) { [weak self] in self?.run { $0.wake(at: $1, into: &$2) } }
         }
         var (isNews, isDue) = (false, false)
         for effect in effects {

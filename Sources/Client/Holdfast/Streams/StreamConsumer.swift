@@ -21,7 +21,7 @@ final class StreamConsumer<Value: Sendable, Item: Sendable, Output: Sendable>: S
         _ intake: (EventHub.Share.Party, StreamMailbox<Item, Output>) -> any StreamIntake<Value>
     ) {
         (socket, decoding, field, ledger) = (plan.socket, plan.decoding, plan.field, plan.ledger)
-        let mailbox = StreamMailbox(buffer, time: socket.session.streamTime, isTimed: isTimed)
+        let mailbox = StreamMailbox(buffer, time: socket.session.time, isTimed: isTimed)
         self.mailbox = mailbox
         party = socket.hub.open(plan.decoding, for: plan.field?.pair) { intake($0, mailbox) }
         ledger.join(mailbox)

@@ -4,7 +4,7 @@ import StreamCore
 
 /// Where values wait for their one consumer: the shell around a `DeliveryBuffer`.
 ///
-/// Whoever reads pushes, and never waits for it; the consumer waits for what is due, and an alarm wakes it for what is not yet.
+/// Whoever reads pushes, and never waits for it; the consumer waits for what is due, and a timer wakes it for what is not yet.
 final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
     /// What a consumer who waits is woken with: whether it is to look again.
     private typealias Place = CheckedContinuation<Bool, Never>
@@ -14,7 +14,6 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
         var heldAt: Int?
         var end: Result<Void, WebSocketError>?
         var place: Place?
-        var alarm: (at: Moment, task: Task<Void, Never>)?
     }
     private enum Step {
         case give(Output)
@@ -23,18 +22,17 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
     }
 
     private let state: LockedValue<State>
-    private let time: StreamTime
+    private let time: LinkTime
+    private let timer: DeadlineTimer
     private let isTimed: Bool
 
     /// - Parameters:
     ///   - buffer: What keeps the values.
     ///   - time: What time it is; nil for a buffer that does not ask.
-    init(_ buffer: any DeliveryBuffer<Item, Output>, time: StreamTime, isTimed: Bool) {
+    init(_ buffer: any DeliveryBuffer<Item, Output>, time: LinkTime, isTimed: Bool) {
         state = LockedValue(State(buffer: buffer))
-        (self.time, self.isTimed) = (time, isTimed)
+        (self.time, timer, self.isTimed) = (time, DeadlineTimer(time), isTimed)
     }
-
-    deinit { state.withLockedValue { $0.alarm?.task.cancel() } }
 
     var counts: DeliveryCounts { state.withLockedValue { $0.buffer.counts } }
     /// Nothing should be read before the consumer has taken some.
@@ -48,7 +46,7 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
         let (place, isHeld) = state.withLockedValue { state -> (Place?, Bool) in
             state.buffer.push(item, at: now)
             if state.buffer.isFull, state.heldAt == nil { state.heldAt = state.buffer.pending }
-            return (Self.placeToWake(&state, at: now), state.heldAt != nil)
+            return (placeToWake(&state, at: now), state.heldAt != nil)
         }
         place?.resume(returning: true)
         return isHeld
@@ -102,7 +100,7 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
                     if Task.isCancelled { return (place, false) }
                     if let deadline = state.buffer.deadline {
                         if deadline <= now { return (place, true) }
-                        setAlarm(&state, at: deadline, now)
+                        timer.set(deadline) { [weak self] in self?.ring() }
                     }
                     if state.end != nil, state.buffer.pending == 0 { return (place, true) }
                     // Two tasks share an iterator, which no one should: the one that came first gives way.
@@ -117,36 +115,12 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
         }
     }
 
-    /// The consumer, if what it waits for has come, or is to come sooner than the alarm.
-    private static func placeToWake(_ state: inout State, at now: Moment) -> Place? {
+    /// The consumer, if what it waits for has come, or is to come sooner than the timer rings.
+    private func placeToWake(_ state: inout State, at now: Moment) -> Place? {
         guard state.place != nil, let deadline = state.buffer.deadline else { return nil }
-        if deadline > now, let alarm = state.alarm, alarm.at <= deadline { return nil }
+        if deadline > now, !timer.ringsAfter(deadline) { return nil }
         return state.place.take()
     }
 
-    /// One that rings early is harmless, so that the moment comes later costs nothing.
-    private func setAlarm(_ state: inout State, at deadline: Moment, _ now: Moment) {
-        if let alarm = state.alarm, alarm.at <= deadline { return }
-        state.alarm?.task.cancel()
-        // SAFETY: kept in `alarm`, holds this object weakly, and is cancelled with it or by an earlier alarm.
-        let task = Task { [weak self, time] in
-            guard (try? await time.sleep(deadline - now)) != nil else { return }
-            self?.ring(deadline)
-        }
-        state.alarm = (deadline, task)
-    }
-
-    private func ring(_ moment: Moment) {
-        let place = state.withLockedValue { state in
-            if state.alarm?.at == moment { state.alarm = nil }  // Otherwise an earlier alarm has taken its place.
-            return state.place.take()
-        }
-        place?.resume(returning: true)
-    }
-}
-
-/// What a socket's streams measure time with.
-struct StreamTime: Sendable {
-    let now: @Sendable () -> Moment
-    let sleep: @Sendable (Duration) async throws -> Void
+    private func ring() { state.withLockedValue { $0.place.take() }?.resume(returning: true) }
 }

@@ -1,4 +1,5 @@
 import MachineCore
+import WebSocketRuntime
 
 /// Messages as values, delivered as their consumer needs them; see <doc:Streams>.
 ///
@@ -65,8 +66,6 @@ extension WebSocket {
 }
 
 extension LiveSession {
-    /// What its streams measure time with: the socket's clock.
-    nonisolated var streamTime: StreamTime {
-        StreamTime(now: { [instruments] in Moment(instruments.now()) }, sleep: sleep)
-    }
+    /// The socket's clock.
+    nonisolated var time: LinkTime { LinkTime(now: { [instruments] in Moment(instruments.now()) }, pause: sleep) }
 }

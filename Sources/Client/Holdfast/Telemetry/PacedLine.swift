@@ -60,7 +60,7 @@ final class PacedLine<Key: Hashable & Sendable, Value: Encodable & Sendable>: Pa
     private let key: @Sendable (Value) -> Key
     private let courier: Courier
     private let encoding: BatchEncoding
-    private let alarm: DeadlineAlarm
+    private let timer: DeadlineTimer
     private let changes = Changes()
     private let state: LockedValue<State>
 
@@ -68,7 +68,7 @@ final class PacedLine<Key: Hashable & Sendable, Value: Encodable & Sendable>: Pa
         _ socket: WebSocket, _ pacer: Pacer<Key, Value>, _ options: PacedOptions, by key: @escaping @Sendable (Value) -> Key
     ) {
         (self.options, self.key) = (options, key)
-        (courier, alarm) = (Courier(session: socket.session, lane: options.lane), DeadlineAlarm(socket.session))
+        (courier, timer) = (Courier(session: socket.session, lane: options.lane), DeadlineTimer(socket.session.time))
         encoding = BatchEncoding(codec: socket.codec, limit: .max, onFailure: options.onFailure)
         state = LockedValue(State(pacer: pacer))
         socket.session.held.add(self)
@@ -114,7 +114,7 @@ final class PacedLine<Key: Hashable & Sendable, Value: Encodable & Sendable>: Pa
 
     func end() {
         close()
-        alarm.cancel()
+        timer.cancel()
         state.withLockedValue { state in
             state.counts.dropped += state.order.count
             (state.order, state.outgoing) = ([], [:])
@@ -145,7 +145,7 @@ final class PacedLine<Key: Hashable & Sendable, Value: Encodable & Sendable>: Pa
             if begins { state.isSending = true }
             return (state.pacer.deadline, begins)
         }
-        if let deadline { alarm.set(deadline) { [weak self] in self?.pace(nil) } }
+        if let deadline { timer.set(deadline) { [weak self] in self?.pace(nil) } }
         // SAFETY: ends when nothing waits, at the latest with the session.
         if begins { Task { await drain() } }
     }

@@ -4,7 +4,7 @@ import WebSocketRuntime
 
 /// Runs a `Batcher` and an `AdaptiveRate` with the clock of a session, and sends the batches.
 ///
-/// A task runs only while a batch is due or on its way, and an alarm only while values wait.
+/// A task runs only while a batch is due or on its way, and a timer only while values wait.
 final class TelemetryLine<Value: Encodable & Sendable>: HeldSender {
     private struct State {
         var batcher: Batcher<Value>
@@ -20,12 +20,12 @@ final class TelemetryLine<Value: Encodable & Sendable>: HeldSender {
     private let courier: Courier
     private let encoding: BatchEncoding
     private let meters: TelemetryMeters?
-    private let alarm: DeadlineAlarm
+    private let timer: DeadlineTimer
     private let changes = Changes()
     private let state: LockedValue<State>
 
     init(_ session: LiveSession, _ codec: any MessageCodec, _ options: TelemetryOptions) {
-        (self.options, courier, alarm) = (options, Courier(session: session, lane: options.lane), DeadlineAlarm(session))
+        (self.options, courier, timer) = (options, Courier(session: session, lane: options.lane), DeadlineTimer(session.time))
         encoding = BatchEncoding(codec: codec, limit: options.batch.bytes, onFailure: options.onFailure)
         meters = session.instruments.meters?.telemetry
         state = LockedValue(State(batcher: Batcher(options.batch), rate: options.adapts.map(AdaptiveRate.init)))
@@ -72,7 +72,7 @@ final class TelemetryLine<Value: Encodable & Sendable>: HeldSender {
 
     func end() {
         run { $0.batcher.handle(.end, at: $1, into: &$2) }
-        alarm.cancel()
+        timer.cancel()
         tellMetrics()
         changes.announce()
         leaveIfDone()
@@ -97,7 +97,7 @@ final class TelemetryLine<Value: Encodable & Sendable>: HeldSender {
             return min(deadline, state.rate?.deadline ?? deadline)
         }
         // Nothing is allocated for a value that is not the first of its batch.
-        if let deadline, alarm.ringsAfter(deadline) { alarm.set(deadline) { [weak self] in self?.wake() } }
+        if let deadline, timer.ringsAfter(deadline) { timer.set(deadline) { [weak self] in self?.wake() } }
         return effects.contains { if case .due = $0 { true } else { false } }
     }
 
@@ -190,7 +190,7 @@ final class TelemetryLine<Value: Encodable & Sendable>: HeldSender {
     private func leaveIfDone() {
         let isDone = state.withLockedValue { $0.batcher.isClosed && $0.batcher.isSettled(through: .max) }
         guard isDone else { return }
-        alarm.cancel()
+        timer.cancel()
         tellMetrics()
         courier.session.held.remove(self)
     }

@@ -1,12 +1,21 @@
+import ProtocolClient
 package import QuotesCore
 import CodecCore
 package import WebSocketCore
 
 /// Turns requests and replies into messages, and back.
-package struct QuotesCodec: Hashable, Sendable {
+package struct QuotesCodec: ProtocolCoding, Hashable {
+    package typealias Received = QuotesReply
+    package typealias Sent = QuotesRequest
+
     package let encoding: QuotesEncoding
 
     package init(_ encoding: QuotesEncoding) { self.encoding = encoding }
+
+    package init?(subprotocol: String?) {
+        guard let encoding = subprotocol.flatMap({ QuotesEncoding(subprotocol: $0) }) else { return nil }
+        self.encoding = encoding
+    }
 
     package func encode(_ request: QuotesRequest) -> Message {
         switch encoding {
@@ -39,7 +48,7 @@ package struct QuotesCodec: Hashable, Sendable {
     }
 
     /// What a server sent; nil if it is of a type that a later version has.
-    package func reply(from message: Message) throws -> QuotesReply? {
+    package func decode(_ message: Message) throws -> QuotesReply? {
         try check(message)
         return try message.withBytes { bytes in
             switch encoding {

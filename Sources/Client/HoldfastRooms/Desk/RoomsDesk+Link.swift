@@ -1,5 +1,7 @@
 import Holdfast
 import MachineCore
+import ProtocolClient
+import ProtocolCore
 import WebSocketRuntime
 import RoomCore
 import RoomsWire
@@ -8,7 +10,9 @@ import WebSocketCore
 /// The socket's side of the desk.
 extension RoomsDesk {
     /// The connection is no longer wanted; the code tells the hub nothing that it needs.
-    private static let farewell = (code: CloseCode(rawValue: 4098), reason: "another connection is made")
+    static func reconnect(after pause: Duration) -> ConnectionEnd {
+        .reconnect(after: pause, CloseCode(rawValue: 4098), reason: "another connection is made")
+    }
 
     /// Takes what happens to the socket, until it ends.
     func follow(_ events: WebSocketEvents, of socket: WebSocket) async {
@@ -31,26 +35,12 @@ extension RoomsDesk {
         finish(.closed)
     }
 
-    /// Sends what the machine asks for, each frame over the connection that it was made for.
-    func sendFrames() async {
-        for await order in outgoing {
-            try? await order.link.connection.send(order.link.encoding.encode(order.frame))
-            let isIdle = state.withLockedValue { state in
-                state.unsent -= 1
-                return state.unsent == 0
-            }
-            if isIdle { sent.announce() }
-        }
-    }
-
     /// Tells the hub that this device leaves all rooms; waits until the connection has taken that, for a moment at most.
     ///
     /// Others would else see it for as long as one whose connection was lost.
     func sayFarewell() async {
         tell(.farewell)
-        try? await wait(for: "the farewell", isLocal: true, on: sent, within: Self.farewellPatience) { () throws(RoomsError) -> Void? in
-            state.withLockedValue { $0.link == nil || $0.unsent == 0 } ? () : nil
-        }
+        await state.withLockedValue { $0.link?.queue }?.room(below: 1, until: time.now() + Self.farewellPatience, on: time)
     }
 
     /// Tells the machine what the calendar says, each minute.
@@ -63,7 +53,7 @@ extension RoomsDesk {
         let pause = state.withLockedValue(\.awayUntil) - time.now()
         if pause > .zero {
             // The hub had ended the last connection itself, before it was known how long to stay away.
-            part(.reconnect(opening.connection, after: pause))
+            part(Self.reconnect(after: pause), opening.connection)
             return nil
         }
         let secret: String?
@@ -79,9 +69,10 @@ extension RoomsDesk {
             }
             return nil
         }
+        let queue = OutgoingQueue<ClientFrame>(opening.connection, encode: encoding.encode) { [weak self] in self?.part($0, $1) }
         change { state, now in
             lose(&state, now)
-            state.link = Link(connection: opening.connection, encoding: encoding, isAgreed: opening.subprotocol != nil)
+            state.link = Link(queue: queue, encoding: encoding, isAgreed: opening.subprotocol != nil)
             (state.cause, state.isDropped) = (nil, false)
             state.woken.append(changes)
             Self.tell(.calendar(calendar()), &state, now)
@@ -98,7 +89,8 @@ extension RoomsDesk {
             if !state.isDropped { state.cause = .connection(cause) }
             state.isDropped = false
         }
-        guard state.link != nil else { return }
+        guard let link = state.link else { return }
+        _ = link.queue.close()
         (state.link, state.isOnline, state.connection) = (nil, false, nil)
         state.renewal?.cancel()
         (state.renewal, state.tokenPace) = (nil, TokenPace())
@@ -116,16 +108,16 @@ extension RoomsDesk {
         } catch {
             // A hub that talks nonsense: another connection may reach one that does not.
             change { state, _ in
-                guard let link = state.link else { return }
+                guard state.link != nil else { return }
                 state.drop(for: .notAHub("what it sent is no frame of the protocol"))
-                state.parting = .reconnect(link.connection, after: .seconds(1))
+                state.end = Self.reconnect(after: .seconds(1))
             }
         }
     }
 
     /// A hub may repeat a token in the words of a refusal, which apps show.
     private func hidingSecrets(in frame: HubFrame) -> HubFrame {
-        guard case .refusal(var refusal) = frame, let secrets = socket.withLockedValue({ $0.socket })?.secrets else { return frame }
+        guard case .refusal(var refusal) = frame, let secrets = socket.socket?.secrets else { return frame }
         refusal.text = secrets.hiding(refusal.text)
         return .refusal(refusal)
     }
@@ -139,23 +131,15 @@ extension RoomsDesk {
         }
     }
 
-    func part(_ parting: Parting) {
-        switch parting {
-        case .reconnect(let connection, let pause):
-            guard let socket = socket.withLockedValue({ $0.socket }) else { return connection.abort() }
-            // SAFETY: ends with the close handshake, which has a deadline, or with the connection.
-            Task { await socket.reconnect(connection, after: pause, code: Self.farewell.code, reason: Self.farewell.reason) }
-        case .stop:
-            guard let socket = socket.withLockedValue({ $0.socket }) else { return finish(.closed) }
-            // SAFETY: ends with the close handshake, which has a deadline, or with the connection.
-            Task { await socket.close() }
-        }
+    func part(_ end: ConnectionEnd, _ connection: WebSocketConnection?) {
+        if end == .stop, socket.socket == nil { return finish(.closed) }
+        socket.end(end, connection)
     }
 
     private func end(_ error: RoomsError, _ socket: WebSocket) {
         change { state, _ in
             state.ending = state.ending ?? error
-            state.parting = .stop
+            state.end = .stop
         }
     }
 
@@ -176,7 +160,7 @@ extension RoomsDesk {
                 // What an error of the app's says may be secret: the address of a service with its token, say.
                 outcome = .failure(.timedOut("the token (\(type(of: error)))"))
             }
-            if case .success(let secret) = outcome { socket.withLockedValue(\.socket)?.hide(secret) }
+            if case .success(let secret) = outcome { socket.socket?.hide(secret) }
             answer.withLockedValue { $0 = outcome }
             changes.announce()
         }

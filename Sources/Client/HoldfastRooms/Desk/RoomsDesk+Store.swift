@@ -1,5 +1,6 @@
 import DequeModule
 import Holdfast
+import ProtocolCore
 import WebSocketRuntime
 import RoomCore
 
@@ -49,7 +50,7 @@ extension RoomsDesk {
         } catch {
             change { state, _ in
                 state.ending = state.ending ?? .store("\(error)")
-                state.parting = .stop
+                state.end = .stop
             }
             finish(.store("\(error)"))
             return false

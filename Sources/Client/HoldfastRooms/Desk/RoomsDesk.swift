@@ -2,6 +2,8 @@ import DequeModule
 import Foundation
 import Holdfast
 import MachineCore
+import ProtocolClient
+import ProtocolCore
 import RoomCore
 import RoomsWire
 import WebSocketRuntime
@@ -15,27 +17,13 @@ final class RoomsDesk: Sendable {
         case load(RoomName)
         case commit(Int64, [StoreChange])
     }
-    /// The socket belongs to the app and to ``Rooms``.
-    struct WeakSocket {
-        weak var socket: WebSocket?
-    }
     struct Link {
-        let connection: WebSocketConnection
+        let queue: OutgoingQueue<ClientFrame>
         let encoding: RoomsEncoding
         /// The server has chosen the encoding: one that chooses none may be no hub.
         let isAgreed: Bool
         /// What the hub has said against this connection.
         var refusal: Refusal?
-    }
-    /// A frame, and the connection that it is for.
-    struct Outgoing {
-        let link: Link
-        let frame: ClientFrame
-    }
-    /// What becomes of the present connection.
-    enum Parting {
-        case reconnect(WebSocketConnection, after: Duration)
-        case stop
     }
     struct State {
         /// Nil until the store has said which device it is.
@@ -46,8 +34,8 @@ final class RoomsDesk: Sendable {
         var orders: Deque<StoreOrder> = []
         var books: [RoomName: RoomBook] = [:]
         var link: Link?
-        /// Frames that were not sent yet.
-        var unsent = 0
+        /// Something was put into its queue.
+        var hasOutput = false
         var isOnline = false
         var user: UserName?
         var connection: String?
@@ -55,7 +43,6 @@ final class RoomsDesk: Sendable {
         var limits = RoomsLimits()
         var lastNumber: UInt64 = 0
         var lastPage: Int64 = 0
-        var alarm: (at: Moment, task: Task<Void, Never>)?
         var renewal: Task<Void, Never>?
         var tokenPace = TokenPace()
         /// What keeps us from the hub, until it knows us.
@@ -65,7 +52,8 @@ final class RoomsDesk: Sendable {
         /// Why nothing more happens; the socket may still be closing.
         var ending: RoomsError?
         var isOver = false
-        var parting: Parting?
+        /// How the present connection is ended.
+        var end: ConnectionEnd?
         /// The hub is not to hear of us before.
         var awayUntil = Moment.start
         /// When the token ends that the hub has just taken.
@@ -88,25 +76,20 @@ final class RoomsDesk: Sendable {
     let options: RoomsOptions
     let token: TokenProvider?
     let seed: UInt64
-    let socket: LockedValue<WeakSocket>
+    let socket: SocketReference
+    private let timer: DeadlineTimer
     /// The state of all rooms together.
     let changes = Changes()
     /// Work for the store, and room for more.
     let storeChanges = Changes()
-    /// All frames were handed to the connection.
-    let sent = Changes()
     let state = LockedValue(State())
-    let outgoing: AsyncStream<Outgoing>
-    let send: AsyncStream<Outgoing>.Continuation
 
     init(
         _ socket: WebSocket, store: any RoomStore, options: RoomsOptions, token: TokenProvider?, time: LinkTime,
         calendar: @escaping @Sendable () -> Int64, seed: UInt64
     ) {
-        self.socket = LockedValue(WeakSocket(socket: socket))
+        (self.socket, timer) = (SocketReference(socket), DeadlineTimer(time))
         (self.store, self.options, self.token, self.time, self.calendar, self.seed) = (store, options, token, time, calendar, seed)
-        // The machine keeps what is on its way within the hub's windows, and throttles the rest; signals are left out if they pile up.
-        (outgoing, send) = AsyncStream.makeStream()
     }
 
     // MARK: - Changes
@@ -127,17 +110,24 @@ final class RoomsDesk: Sendable {
 
     /// Changes what is known, then does what the machine asks for; whom that concerns is called without the lock.
     func change(_ body: (inout State, Moment) -> Void) {
-        let (woken, finished, parting, renewAt, receipts) = state.withLockedValue { state in
+        let (queue, woken, finished, end, renewAt, receipts) = state.withLockedValue { state in
+            let queue = state.link?.queue
             body(&state, time.now())
             for effect in state.effects { perform(effect, &state) }
             state.effects.removeAll(keepingCapacity: true)
-            if !state.isOver { setAlarm(&state) }
-            return (state.woken.take(), state.finished.take(), state.parting.take(), state.renewAt.take(), state.receipts.take())
+            if !state.isOver, let deadline = state.machine?.deadline, timer.ringsAfter(deadline) {
+                timer.set(deadline) { [weak self] in self?.wake() }
+            }
+            let sending = state.hasOutput ? state.link?.queue ?? queue : nil
+            state.hasOutput = false
+            let end = state.end.take().map { (end: $0, connection: (state.link?.queue ?? queue)?.connection) }
+            return (sending, state.woken.take(), state.finished.take(), end, state.renewAt.take(), state.receipts.take())
         }
+        queue?.drain()
         for changes in woken { changes.announce() }
         for stream in finished { stream.finish() }
         if let renewAt { renewToken(before: renewAt) }
-        if let parting { part(parting) }
+        if let (end, connection) = end { part(end, connection) }
         withExtendedLifetime(receipts) {}
     }
 
@@ -145,19 +135,19 @@ final class RoomsDesk: Sendable {
         switch effect {
         case .send(let frame):
             guard let link = state.link else { break }
-            if case .signal = frame, state.unsent >= Self.signalBacklog { break }
-            state.unsent += 1
-            send.yield(Outgoing(link: link, frame: frame))
+            if case .signal = frame, link.queue.count >= Self.signalBacklog { break }
+            link.queue.put(.message(frame))
+            state.hasOutput = true
         case .reconnect(let pause):
             let pause = Duration.milliseconds(max(0, pause))
             state.awayUntil = time.now() + pause
             if let link = state.link {
                 if !state.isOnline { state.drop(for: link.refusal.map { .refused($0) } ?? link.silence) }
-                state.parting = .reconnect(link.connection, after: pause)
+                state.end = Self.reconnect(after: pause)
             }
         case .stop(let refusal):
             state.ending = state.ending ?? .refused(refusal)
-            state.parting = .stop
+            state.end = .stop
             state.woken.append(changes)
         case .load(let room): order(.load(room), &state)
         case .commit(let number, let list): order(.commit(number, list), &state)
@@ -170,23 +160,7 @@ final class RoomsDesk: Sendable {
         state.woken.append(storeChanges)
     }
 
-    private func setAlarm(_ state: inout State) {
-        // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
-        guard let deadline = state.machine?.deadline, deadline < state.alarm?.at ?? .distantFuture else { return }
-        state.alarm?.task.cancel()
-        // SAFETY: holds the desk weakly; cancelled at the end, or by an earlier alarm.
-        let task = Task { [weak self, time] in
-            if (try? await time.sleep(deadline)) != nil { self?.ring(deadline) }
-        }
-        state.alarm = (deadline, task)
-    }
-
-    private func ring(_ moment: Moment) {
-        change { state, now in
-            if state.alarm?.at == moment { state.alarm = nil }  // Otherwise an earlier alarm has taken its place.
-            if !state.isOver { state.machine?.wake(at: now, into: &state.effects) }
-        }
-    }
+    private func wake() { change { state, now in if !state.isOver { state.machine?.wake(at: now, into: &state.effects) } } }
 
     /// Nothing more happens: everybody who waits is told.
     func finish(_ error: RoomsError) {
@@ -196,9 +170,9 @@ final class RoomsDesk: Sendable {
             state.isOver = true
             let error = state.ending ?? error
             state.ending = error
-            state.alarm?.task.cancel()
+            timer.cancel()
             state.renewal?.cancel()
-            (state.alarm, state.renewal, state.early) = (nil, nil, [])
+            (state.renewal, state.early) = (nil, [])
             state.woken += [changes, storeChanges]
             for name in state.books.keys {
                 guard let book = state.books[name] else { continue }
@@ -213,7 +187,6 @@ final class RoomsDesk: Sendable {
                 state.finished += book.signals.values
             }
         }
-        send.finish()
     }
 
     // MARK: - Waiting
@@ -226,11 +199,9 @@ final class RoomsDesk: Sendable {
         _ look: () throws(RoomsError) -> Value?
     ) async throws(RoomsError) -> Value {
         let limit = patience.map { time.now() + $0 }
-        let alarm = limit.map { limit in
-            // SAFETY: cancelled when the wait is over.
-            Task { [time] in if (try? await time.sleep(limit)) != nil { changes.announce() } }
-        }
-        defer { alarm?.cancel() }
+        let timer = DeadlineTimer(time)
+        if let limit { timer.set(limit) { changes.announce() } }
+        defer { timer.cancel() }
         while true {
             let version = changes.version
             if let value = try look() { return value }

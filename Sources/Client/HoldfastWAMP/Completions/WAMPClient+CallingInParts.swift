@@ -1,5 +1,6 @@
 public import CodecCore
 public import Dispatch
+import ProtocolClient
 public import WAMPCore
 
 /// For code that is not asynchronous: results, and input, in parts.
@@ -106,7 +107,7 @@ extension CallHandle {
     /// Sends the next part of the input at once, unless so much waits already.
     fileprivate func push(_ arguments: WAMPArguments, isLast: Bool) throws(WAMPError) {
         try checkOpen()
-        guard desk.waitingToSend < WAMPLine.throng else { throw WAMPError(ClientFailure.tooManyWaiting, of: "\(request)") }
+        guard desk.waitingToSend < OutgoingLimits.reader else { throw WAMPError(ClientFailure.tooManyWaiting, of: "\(request)") }
         if let handle { desk.tell(.part(handle, arguments, isLast: isLast)) }
     }
 }

@@ -1,15 +1,16 @@
 import Holdfast
 import MachineCore
+import ProtocolClient
 import WebSocketRuntime
 import WAMPCore
 
 /// What the app asks for.
 extension WAMPDesk {
     /// What messages are written in at present; nil without a connection.
-    var serialization: WAMPSerialization? { state.withLockedValue { $0.line?.serialization } }
+    var serialization: WAMPSerialization? { state.withLockedValue { $0.link?.serialization } }
 
     /// How many messages wait because the connection takes nothing.
-    var waitingToSend: Int { state.withLockedValue { $0.line?.count ?? 0 } }
+    var waitingToSend: Int { state.withLockedValue { $0.link?.queue.count ?? 0 } }
 
     /// Waits while the connection takes nothing, so that what waits to be sent is bounded; and so is the wait.
     ///
@@ -17,13 +18,10 @@ extension WAMPDesk {
     /// - Returns: How long it was.
     @discardableResult
     func roomToSend(within patience: Duration?, _ request: @autoclosure () -> String) async throws(WAMPError) -> Duration {
-        guard let line = state.withLockedValue({ $0.line }), line.count >= WAMPLine.crowd else { return .zero }
+        guard let queue = state.withLockedValue({ $0.link?.queue }), queue.count >= OutgoingLimits.senders else { return .zero }
         let start = time.now()
         let limit = start + (patience ?? options.answerPatience).bounded
-        // SAFETY: cancelled when the wait is over.
-        let alarm = Task { [time] in if (try? await time.sleep(limit)) != nil { line.changes.announce() } }
-        defer { alarm.cancel() }
-        await line.room(below: WAMPLine.crowd) { time.now() >= limit }
+        await queue.room(below: OutgoingLimits.senders, until: limit, on: time)
         if Task.isCancelled { throw WAMPError(.cancelled, request: request(), wasSent: false) }
         let end = time.now()
         if end >= limit { throw WAMPError(.timedOut, request: request(), wasSent: false, isRetryable: true) }
@@ -31,7 +29,7 @@ extension WAMPDesk {
     }
 
     /// Whether so much waits to be sent that who cannot wait is refused.
-    private static func isCrowded(_ state: State) -> Bool { (state.line?.count ?? 0) >= WAMPLine.throng }
+    private static func isCrowded(_ state: State) -> Bool { (state.link?.queue.count ?? 0) >= OutgoingLimits.reader }
 
     /// Starts something, unless all is over or the task is cancelled already; then who waits is told at once.
     private func begin<Value>(

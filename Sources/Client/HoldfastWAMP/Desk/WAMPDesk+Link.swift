@@ -1,6 +1,8 @@
 import CodecCore
 import Holdfast
 import MachineCore
+import ProtocolClient
+import ProtocolCore
 import WebSocketRuntime
 import WAMPCore
 import WebSocketCore
@@ -9,15 +11,15 @@ import WebSocketCore
 extension WAMPDesk {
     /// Takes what happens to the socket, until it ends.
     func follow(_ events: WebSocketEvents) async {
-        var line: WAMPLine?
+        var link: WAMPLink?
         for await event in events {
             switch event {
-            case .opened(let opening): line = open(opening)
+            case .opened(let opening): link = open(opening)
             case .message(let message):
-                guard let line else { continue }
-                receive(message, line)
+                guard let link else { continue }
+                receive(message, link)
                 // A router that asks for more than it takes is read no further.
-                if line.count >= WAMPLine.throng { await line.room(below: WAMPLine.throng) }
+                if link.queue.count >= OutgoingLimits.reader { await link.queue.room(below: OutgoingLimits.reader) }
             case .state(.connected): break
             case .state(.waiting(_, let cause?)): change { state, now in lose(&state, now, for: cause) }
             case .state: change { state, now in lose(&state, now) }
@@ -34,31 +36,31 @@ extension WAMPDesk {
         finish(nil)
     }
 
-    private func open(_ opening: Opening) -> WAMPLine? {
+    private func open(_ opening: Opening) -> WAMPLink? {
         let connection = opening.connection
         guard let serialization = opening.subprotocol.flatMap({ WAMPSerialization(subprotocol: $0) }) else {
             end(WAMPError(.unsupported, detail: "the server agreed on no subprotocol of WAMP"))
             return nil
         }
         let identification = WAMPIdentification(authentication)
-        let line = WAMPLine(connection, serialization, trace) { [weak self] in self?.part($0, $1) }
+        let link = WAMPLink(connection, serialization, trace) { [weak self] in self?.part($0, $1) }
         change { state, now in
             lose(&state, now)
-            (state.line, state.identification, state.isWaiting) = (line, identification, false)
+            (state.link, state.identification, state.isWaiting) = (link, identification, false)
             (state.cause, state.isDropped) = (nil, false)
             state.deeds.append(.announce(changes))
             Self.tell(.opened(authExtra: identification.extra), &state, now)
         }
-        return line
+        return link
     }
 
     /// There is no connection any more, or another one.
     func lose(_ state: inout State, _ now: Moment, for cause: WebSocketError? = nil) {
         // Why the machine has ended the session says more than that its connection was closed for that.
         if let cause, !state.isDropped { state.cause = WAMPError(cause, hiding: secrets) }
-        guard let line = state.line else { return }
-        let unsent = line.end()
-        (state.line, state.session, state.identification, state.isWaiting) = (nil, nil, nil, true)
+        guard let link = state.link else { return }
+        let unsent = Set(link.queue.close().compactMap(\.ownRequest))
+        (state.link, state.session, state.identification, state.isWaiting) = (nil, nil, nil, true)
         state.deeds += state.proofs.values.map { .cancel($0) }
         state.proofs = [:]
         for (handle, running) in state.running where running.isAwaited {
@@ -70,13 +72,13 @@ extension WAMPDesk {
         Self.tell(.lost(unsent: unsent), &state, now)
     }
 
-    private func receive(_ message: Message, _ line: WAMPLine) {
+    private func receive(_ message: Message, _ link: WAMPLink) {
         let input: ClientInput
         do throws(WAMPFormatError) {
-            guard (message.kind == .text) == line.serialization.isText else { throw WAMPFormatError(.messageKind) }
+            guard (message.kind == .text) == link.serialization.isText else { throw WAMPFormatError(.messageKind) }
             let limits = options.limits
             let decoded = message.withBytes { bytes in
-                Result { () throws(WAMPFormatError) in try WAMPMessage(decoding: bytes.bytes, as: line.serialization, limits: limits) }
+                Result { () throws(WAMPFormatError) in try WAMPMessage(decoding: bytes.bytes, as: link.serialization, limits: limits) }
             }
             let received = try decoded.get()
             trace.received(received)
@@ -86,7 +88,7 @@ extension WAMPDesk {
             input = .undecodable(error)
         }
         change { state, now in
-            if state.line === line { Self.tell(input, &state, now) }
+            if state.link?.queue === link.queue { Self.tell(input, &state, now) }
         }
     }
 
@@ -94,26 +96,26 @@ extension WAMPDesk {
 
     /// The machine ends the connection.
     func drop(_ ending: ClientEnding, _ state: inout State) {
-        let parting: WAMPParting
+        let end: ConnectionEnd
         switch ending {
         case .left:
             state.ending = state.ending ?? WAMPError(.closed)
-            parting = .stop
+            end = .stop
         case .dismissed(let reason, let message, let isRetryable):
             let error = WAMPError(.dismissed, uri: reason, detail: message.map(secrets.hiding), isRetryable: isRetryable)
-            parting = isRetryable ? .reconnect(.normal, reason: "the session has ended") : stop(error, &state)
+            end = isRetryable ? .reconnect(after: .zero, .normal, reason: "the session has ended") : stop(error, &state)
             state.cause = error
         case .violation(let text):
             state.cause = WAMPError(.dismissed, uri: WAMPURI.Error.protocolViolation, detail: text, isRetryable: true)
-            parting = .reconnect(.protocolError, reason: "the router broke the protocol")
+            end = .reconnect(after: .zero, .protocolError, reason: "the router broke the protocol")
         case .unproven(let text):
             // Where there can be no proof, another connection changes nothing.
             state.cause = state.ending ?? WAMPError.unproven(text, isRetryable: true)
-            parting = state.ending == nil ? .reconnect(.normal, reason: "there is no proof") : .stop
-        case .imposter: parting = stop(WAMPError(.imposter), &state)
+            end = state.ending == nil ? .reconnect(after: .zero, .normal, reason: "there is no proof") : .stop
+        case .imposter: end = stop(WAMPError(.imposter), &state)
         case .joinTimedOut:
             state.cause = WAMPError(.timedOut, request: "HELLO", wasSent: true, isRetryable: true)
-            parting = .reconnect(.normal, reason: "joining took too long")
+            end = .reconnect(after: .zero, .normal, reason: "joining took too long")
         }
         if let cause = state.cause {
             state.isDropped = true
@@ -121,15 +123,15 @@ extension WAMPDesk {
         }
         (state.session, state.isWaiting) = (nil, true)
         state.deeds.append(.announce(changes))
-        if let line = state.line {
-            line.put(.part(parting))
+        if let link = state.link {
+            link.queue.put(.end(end))
             state.hasOutput = true
-        } else if parting == .stop {
+        } else if end == .stop {
             state.deeds.append(.part(.stop))
         }
     }
 
-    private func stop(_ error: WAMPError, _ state: inout State) -> WAMPParting {
+    private func stop(_ error: WAMPError, _ state: inout State) -> ConnectionEnd {
         state.ending = state.ending ?? error
         return .stop
     }
@@ -143,17 +145,9 @@ extension WAMPDesk {
         }
     }
 
-    func part(_ parting: WAMPParting, _ connection: WebSocketConnection?) {
-        guard let socket = socket.withLockedValue({ $0.socket }) else { return finish(nil) }
-        switch parting {
-        case .reconnect(let code, let reason):
-            guard let connection else { return }
-            // SAFETY: ends with the close handshake, which has a deadline, or with the connection.
-            Task { await socket.reconnect(connection, after: .zero, code: code, reason: reason) }
-        case .stop:
-            // SAFETY: ends with the close handshake, which has a deadline, or with the connection.
-            Task { await socket.close() }
-        }
+    func part(_ end: ConnectionEnd, _ connection: WebSocketConnection?) {
+        if socket.socket == nil { return finish(nil) }
+        socket.end(end, connection)
     }
 
     /// The app leaves; the router is told, if there is one.
@@ -161,10 +155,20 @@ extension WAMPDesk {
         change { state, now in
             guard !state.isOver, !state.isLeaving else { return }
             state.isLeaving = true
-            let isLinked = state.line != nil
+            let isLinked = state.link != nil
             Self.tell(.leave(reason: WAMPURI.Close.closeRealm), &state, now)
             state.ending = state.ending ?? WAMPError(.closed)
             if !isLinked { state.deeds.append(.part(.stop)) }
+        }
+    }
+}
+
+extension WAMPMessage {
+    /// The number of a call or a publication.
+    fileprivate var ownRequest: WAMPID? {
+        switch self {
+        case .call(let request, _, _, _), .publish(let request, _, _, _): request
+        default: nil
         }
     }
 }

@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import WAMPCore
 import WAMPSigning
 

@@ -1,6 +1,8 @@
 import Holdfast
 import Logging
 import MachineCore
+import ProtocolClient
+import ProtocolCore
 import WAMPCore
 import WebSocketRuntime
 
@@ -8,10 +10,6 @@ import WebSocketRuntime
 ///
 /// What it knows is read from anywhere at any time, so it is behind a lock and no actor's. Nobody is called with the lock held.
 final class WAMPDesk: Sendable {
-    /// The socket belongs to the app and to ``WAMPClient``.
-    struct WeakSocket {
-        weak var socket: WebSocket?
-    }
     /// Something that the app waits for, or has.
     enum Pending {
         case call(WAMPReply<WAMPArguments>, WAMPRequest)
@@ -52,7 +50,7 @@ final class WAMPDesk: Sendable {
         case announce(Changes)
         case finish(CallMailbox, Result<Void, WAMPError>)
         case cancel(Task<Void, Never>)
-        case part(WAMPParting)
+        case part(ConnectionEnd)
         case release(Pending)
         case tell(ClientInput)
         case log(WAMPError)
@@ -62,8 +60,8 @@ final class WAMPDesk: Sendable {
     struct State {
         var machine: ClientMachine
         var effects: [ClientEffect] = []
-        var line: WAMPLine?
-        /// Something was put into the line.
+        var link: WAMPLink?
+        /// Something was put into its queue.
         var hasOutput = false
         var session: JoinedSession?
         /// Who the app is for this connection: nonces are used once.
@@ -73,7 +71,6 @@ final class WAMPDesk: Sendable {
         var running: [ClientHandle: Running] = [:]
         var proofs: [ClientHandle: Task<Void, Never>] = [:]
         var testaments: [WAMPTestament] = []
-        var alarm: (at: Moment, task: Task<Void, Never>)?
         /// Why there is no session at present.
         var cause: WAMPError?
         /// The machine has ended the connection, for that cause.
@@ -91,7 +88,8 @@ final class WAMPDesk: Sendable {
     let authentication: WAMPAuthentication
     let trace: WAMPTrace
     let secrets: SessionSecrets
-    let socket: LockedValue<WeakSocket>
+    let socket: SocketReference
+    private let timer: DeadlineTimer
     /// The state of the session.
     let changes = Changes()
     let state: LockedValue<State>
@@ -99,7 +97,7 @@ final class WAMPDesk: Sendable {
     init(
         _ socket: WebSocket, realm: String, authentication: WAMPAuthentication, options: WAMPOptions, time: LinkTime, seed: UInt64
     ) {
-        self.socket = LockedValue(WeakSocket(socket: socket))
+        (self.socket, timer) = (SocketReference(socket), DeadlineTimer(time))
         (self.authentication, self.options, self.time, secrets) = (authentication, options, time, socket.secrets)
         trace = WAMPTrace(options, hiding: secrets)
         for secret in authentication.secrets { secrets.hide(secret) }
@@ -118,23 +116,25 @@ final class WAMPDesk: Sendable {
 
     /// Changes what is known, then does what the machine asks for; whom that concerns is called without the lock.
     func change(_ body: (inout State, Moment) -> Void) {
-        let (line, deeds) = state.withLockedValue { state -> (WAMPLine?, [Deed]) in
-            let line = state.line
+        let (queue, deeds) = state.withLockedValue { state -> (OutgoingQueue<WAMPMessage>?, [Deed]) in
+            let queue = state.link?.queue
             body(&state, time.now())
             for effect in state.effects { perform(effect, &state) }
             state.effects.removeAll(keepingCapacity: true)
-            if !state.isOver { setAlarm(&state) }
+            if !state.isOver, let deadline = state.machine.deadline, timer.ringsAfter(deadline) {
+                timer.set(deadline) { [weak self] in self?.wake() }
+            }
             defer { (state.deeds, state.hasOutput) = ([], false) }
-            return (state.hasOutput ? state.line ?? line : nil, state.deeds)
+            return (state.hasOutput ? state.link?.queue ?? queue : nil, state.deeds)
         }
-        line?.drain()
+        queue?.drain()
         for deed in deeds { perform(deed) }
     }
 
     private func perform(_ effect: ClientEffect, _ state: inout State) {
         switch effect {
         case .send(let message):
-            state.line?.put(.message(message))
+            state.link?.queue.put(.message(message))
             state.hasOutput = true
         case .prove(let handle, let method, let extra): prove(handle, method, extra, &state)
         case .check(let handle, let details): check(handle, details, &state)
@@ -152,7 +152,7 @@ final class WAMPDesk: Sendable {
         case .announce(let changes): changes.announce()
         case .finish(let mailbox, let end): mailbox.finish(end)
         case .cancel(let task): task.cancel()
-        case .part(let parting): part(parting, nil)
+        case .part(let end): part(end, nil)
         case .release: break
         case .tell(let input): tell(input)
         case .log(let error): log(error)
@@ -163,23 +163,7 @@ final class WAMPDesk: Sendable {
         }
     }
 
-    private func setAlarm(_ state: inout State) {
-        // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
-        guard let deadline = state.machine.deadline, deadline < state.alarm?.at ?? .distantFuture else { return }
-        state.alarm?.task.cancel()
-        // SAFETY: holds the desk weakly; cancelled at the end, or by an earlier alarm.
-        let task = Task { [weak self, time] in
-            if (try? await time.sleep(deadline)) != nil { self?.ring(deadline) }
-        }
-        state.alarm = (deadline, task)
-    }
-
-    private func ring(_ moment: Moment) {
-        change { state, now in
-            if state.alarm?.at == moment { state.alarm = nil }  // Otherwise an earlier alarm has taken its place.
-            if !state.isOver { state.machine.wake(at: now, into: &state.effects) }
-        }
-    }
+    private func wake() { change { state, now in if !state.isOver { state.machine.wake(at: now, into: &state.effects) } } }
 
     /// A handle that was never used.
     static func newHandle(_ state: inout State) -> ClientHandle {
@@ -201,8 +185,7 @@ final class WAMPDesk: Sendable {
             for effect in state.effects { if case .news(let news) = effect { hear(news, &state) } }
             state.effects.removeAll()
             state.isOver = true
-            state.alarm?.task.cancel()
-            state.alarm = nil
+            timer.cancel()
             // Whatever the machine has not ended by now.
             for handle in state.pending.keys { end(handle, nil, &state) }
             state.deeds += state.running.values.map { .cancel($0.task) }
@@ -234,11 +217,9 @@ final class WAMPDesk: Sendable {
     /// Waits until the session has joined.
     func joined(within patience: Duration?) async throws(WAMPError) -> JoinedSession {
         let limit = patience.map { time.now() + $0.bounded }
-        let alarm = limit.map { limit in
-            // SAFETY: cancelled when the wait is over.
-            Task { [time, changes] in if (try? await time.sleep(limit)) != nil { changes.announce() } }
-        }
-        defer { alarm?.cancel() }
+        let timer = DeadlineTimer(time)
+        if let limit { timer.set(limit) { [changes] in changes.announce() } }
+        defer { timer.cancel() }
         while true {
             let version = changes.version
             switch clientState {

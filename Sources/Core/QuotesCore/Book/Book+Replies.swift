@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 
 /// What the server sends.
 extension Book {
@@ -19,7 +20,7 @@ extension Book {
             guard take(ticks.sequence, at: now, into: &effects) == .next else { return }
             guard take(ticks, into: &effects) else { return distrust(at: now, into: &effects) }
         case .refusal(let refusal):
-            effects.append(.refused(id: refusal.id, refusal.code, refusal.message))
+            effects.append(.event(.refused(id: refusal.id, refusal.code, refusal.message)))
             guard let index = subscriptions.firstIndex(where: { $0.id == refusal.id }) else { return }
             subscriptions[index].standing = .refused
             settle(at: now)
@@ -34,7 +35,7 @@ extension Book {
             // Versions start afresh, so whatever is known tells nothing of what is newer.
             let shown = slots.indices.filter { slots[$0].isListed }
             for place in slots.indices { (slots[place].shown.version, slots[place].isListed) = (0, false) }
-            if !shown.isEmpty { effects.append(.changed(shown)) }
+            if !shown.isEmpty { effects.append(.event(.changed(shown))) }
         }
         (market, symbolCount) = (welcome.market, welcome.symbols)
         phase = .filling
@@ -67,7 +68,7 @@ extension Book {
     private mutating func take(_ part: QuotesReply.SnapshotPart, into effects: inout [Effect]) -> Bool {
         let isSubscribed = subscriptions.contains { $0.id == part.id }
         var changed: [Int] = []
-        defer { if !changed.isEmpty { effects.append(.changed(changed)) } }
+        defer { if !changed.isEmpty { effects.append(.event(.changed(changed))) } }
         changed.reserveCapacity(part.quotes.count)
         for quote in part.quotes {
             guard let place = place(for: quote) else { return false }
@@ -114,7 +115,7 @@ extension Book {
         guard 0...QuoteFigures.maximum ~= message.conflated else { return false }
         counts.conflated &+= UInt64(message.conflated)
         var changed: [Int] = []
-        defer { if !changed.isEmpty { effects.append(.changed(changed)) } }
+        defer { if !changed.isEmpty { effects.append(.event(.changed(changed))) } }
         changed.reserveCapacity(message.ticks.count)
         for tick in message.ticks {
             guard tick.symbol < symbolCount else { return false }

@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 
 /// What the app and the link do.
 extension Book {
@@ -24,7 +25,7 @@ extension Book {
             slots[place].isListed = false
             gone.append(place)
         }
-        if !gone.isEmpty { effects.append(.changed(gone)) }
+        if !gone.isEmpty { effects.append(.event(.changed(gone))) }
         if isOpen { settle(at: now) }
     }
 

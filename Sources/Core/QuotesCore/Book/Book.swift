@@ -1,10 +1,17 @@
 package import MachineCore
+package import ProtocolCore
+import WebSocketCore
 
 /// The client's side: what is known of every symbol, and what to ask for when something was lost.
 ///
 /// A symbol keeps its place for good, over all connections. What is shown of it never goes back: its version only grows, as long as the
 /// market is the same.
-package struct Book: Machine, Hashable {
+package struct Book: ProtocolMachine, Hashable {
+    package typealias Received = QuotesReply
+    package typealias Sent = QuotesRequest
+    package typealias Input = ProtocolInput<QuotesReply, Command>
+    package typealias Effect = ProtocolEffect<QuotesRequest, Event>
+
     /// Where the book stands.
     package enum Phase: Hashable, Sendable {
         /// No connection. → `greeting` on `opened`.
@@ -18,42 +25,19 @@ package struct Book: Machine, Hashable {
         /// The connection was given up: nothing of it counts. → `offline` on `lost`.
         case ended
     }
-    /// What can happen to the book.
-    package enum Input: Hashable, Sendable {
-        /// A connection is open.
-        case opened
-        /// The connection is gone.
-        case lost
-        /// The server sent this.
-        case received(QuotesReply)
-        /// The server sent what cannot be decoded.
-        case receivedGarbage
-        /// The app wants to see these symbols; ids are not used twice.
+    /// What the app wants.
+    package enum Command: Hashable, Sendable {
+        /// To see these symbols; ids are not used twice.
         case subscribe(id: Int64, [SymbolPattern])
-        /// The app wants to see those of this subscription no more.
+        /// To see those of this subscription no more.
         case unsubscribe(id: Int64)
     }
-    /// What to do, and what became known.
-    package enum Effect: Hashable, Sendable {
-        /// Send this to the server.
-        case send(QuotesRequest)
-        /// The connection cannot be trusted: end it, and answer `lost`.
-        case giveUp(Distrust)
+    /// What became known.
+    package enum Event: Hashable, Sendable {
         /// These places are to be shown anew, each at least once.
         case changed([Int])
         /// The server does not show what a subscription wants, for this reason.
         case refused(id: Int64?, QuotesRefusalCode, String)
-    }
-    /// Why a connection was given up.
-    package enum Distrust: Hashable, Sendable {
-        /// Nothing of what was asked for came for too long.
-        case silence
-        /// Too many messages were garbage.
-        case garbage
-        /// It speaks another version.
-        case version(Int64)
-        /// It has more symbols than this side takes.
-        case tooManySymbols(Int64)
     }
     /// What has come of a subscription on this connection.
     enum Standing: Hashable, Sendable {
@@ -138,12 +122,12 @@ package struct Book: Machine, Hashable {
             (patienceEnds, owesResync, placeBySymbol) = (nil, false, [])
         case .received(let reply): if isOpen { receive(reply, at: now, into: &effects) }
         case .receivedGarbage: if isOpen { distrust(at: now, into: &effects) }
-        case .subscribe(let id, let patterns):
+        case .command(.subscribe(let id, let patterns)):
             subscriptions.append(Subscription(id: id, patterns: patterns))
             guard isOpen else { return }
             effects.append(.send(request(for: subscriptions.count - 1)))
             expectMore(at: now)
-        case .unsubscribe(let id): unsubscribe(id, at: now, into: &effects)
+        case .command(.unsubscribe(let id)): unsubscribe(id, at: now, into: &effects)
         }
     }
 
@@ -174,12 +158,28 @@ package struct Book: Machine, Hashable {
     mutating func invalidate(into effects: inout [Effect]) {
         let current = slots.indices.filter { slots[$0].epoch == epoch && slots[$0].isListed }
         epoch += 1
-        if !current.isEmpty { effects.append(.changed(current)) }
+        if !current.isEmpty { effects.append(.event(.changed(current))) }
     }
 
-    mutating func giveUp(_ reason: Distrust, into effects: inout [Effect]) {
+    /// The connection cannot be trusted.
+    mutating func giveUp(_ end: ConnectionEnd, into effects: inout [Effect]) {
         (phase, patienceEnds, owesResync) = (.ended, nil, false)
         invalidate(into: &effects)
-        effects.append(.giveUp(reason))
+        effects.append(.end(end))
+    }
+}
+
+extension ConnectionEnd {
+    /// Nothing of what was asked for came for too long.
+    package static let silence = ConnectionEnd.cut(reason: "nothing of what was asked for came")
+    /// Too many messages were garbage.
+    package static let garbage = ConnectionEnd.close(.invalidPayload, reason: "too much of it could not be trusted")
+    /// The server speaks another version.
+    package static func version(_ version: Int64) -> ConnectionEnd {
+        .close(.protocolError, reason: "version \(version) is not spoken here")
+    }
+    /// The server has more symbols than this side takes.
+    package static func tooManySymbols(_ count: Int64) -> ConnectionEnd {
+        .close(.policyViolation, reason: "\(count) symbols are too many")
     }
 }

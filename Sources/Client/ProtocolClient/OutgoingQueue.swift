@@ -1,0 +1,194 @@
+import DequeModule
+package import Holdfast
+package import MachineCore
+package import ProtocolCore
+package import WebSocketCore
+package import WebSocketRuntime
+
+/// How many messages may wait for a connection that takes nothing.
+package enum OutgoingLimits {
+    /// Before senders wait, too.
+    package static let senders = 512
+    /// Before nothing more is read: a peer that asks for more than it takes waits for its answers.
+    package static let reader = 4096
+    /// Before the connection is cut.
+    package static let all = 65_536
+}
+
+/// What a protocol sends over one connection: orders enter in order, and leave without anybody's lock held.
+///
+/// Whoever puts something here calls ``drain()`` afterwards. If another task sends already, that one takes it along.
+package final class OutgoingQueue<Sent: Sendable>: Sendable {
+    /// What leaves, in order.
+    package enum Item: Sendable {
+        case message(Sent)
+        case end(ConnectionEnd)
+    }
+    private struct State {
+        var items: Deque<Item> = []
+        /// Somebody sends.
+        var isBusy = false
+        /// The connection takes nothing at once: a task waits for it.
+        var isCongested = false
+        /// The connection has ended, which it says by itself: what is left here never leaves.
+        var isBroken = false
+        var isOver = false
+        /// What cannot wait for the messages before it.
+        var urgent: ConnectionEnd?
+    }
+
+    package let connection: WebSocketConnection
+    package let changes = Changes()
+    private let encode: @Sendable (Sent) throws -> Message
+    private let end: @Sendable (ConnectionEnd, WebSocketConnection) -> Void
+    private let state = LockedValue(State())
+
+    /// - Parameters:
+    ///   - encode: Makes a message. If it throws, the connection is ended with 1011, for the peer would miss something.
+    ///   - end: Ends the connection.
+    package init(
+        _ connection: WebSocketConnection, encode: @escaping @Sendable (Sent) throws -> Message,
+        end: @escaping @Sendable (ConnectionEnd, WebSocketConnection) -> Void
+    ) {
+        (self.connection, self.encode, self.end) = (connection, encode, end)
+    }
+
+    /// Puts something here; ``drain()`` has to follow.
+    package func put(_ item: Item) {
+        state.withLockedValue { state in
+            guard !state.isOver else { return }
+            // A connection that takes nothing takes no farewell either.
+            if state.isCongested, case .end(let end) = item { return state.urgent = end }
+            guard state.items.count < OutgoingLimits.all else { return state.urgent = .cut(reason: "the peer takes nothing, and too much waits") }
+            state.items.append(item)
+        }
+    }
+
+    /// Sends what waits, as far as the connection takes it.
+    package func drain() {
+        if let end = state.withLockedValue({ $0.urgent.take() }) { self.end(end, connection) }
+        while let items = take() {
+            if items.count >= OutgoingLimits.senders { changes.announce() }
+            for (place, item) in items.enumerated() {
+                switch item {
+                case .end(let end): self.end(end, connection)
+                case .message(let message):
+                    guard let encoded = encoded(message) else { continue }
+                    switch try? connection.offer(encoded) {
+                    case true?: break
+                    case false?: return wait(encoded, items.dropFirst(place))
+                    case nil: return hold(items.dropFirst(place), isBroken: true)
+                    }
+                }
+            }
+            state.withLockedValue { $0.isBusy = false }
+        }
+    }
+
+    private func take() -> Deque<Item>? {
+        state.withLockedValue { state in
+            guard !state.isBusy, !state.items.isEmpty else { return nil }
+            state.isBusy = true
+            defer { state.items = [] }
+            return state.items
+        }
+    }
+
+    private func encoded(_ message: Sent) -> Message? {
+        do { return try encode(message) } catch {
+            end(.reconnect(after: .zero, .internalError, reason: "a message cannot be written"), connection)
+            return nil
+        }
+    }
+
+    /// Keeps in order what the connection does not take; an end does not wait for that.
+    private func hold(_ rest: some Collection<Item>, isBroken: Bool) {
+        let end = state.withLockedValue { state -> ConnectionEnd? in
+            (state.isCongested, state.isBroken) = (true, isBroken)
+            guard !state.isOver else { return nil }
+            state.items.prepend(contentsOf: rest)
+            var last: ConnectionEnd?
+            state.items.removeAll { item in
+                guard case .end(let end) = item else { return false }
+                last = end
+                return true
+            }
+            return last
+        }
+        if isBroken { changes.announce() }
+        if let end { self.end(end, connection) }
+    }
+
+    /// The connection takes nothing at once: what is left waits for it, the first of it encoded already.
+    private func wait(_ first: Message, _ items: Deque<Item>.SubSequence) {
+        hold(items.dropFirst(), isBroken: false)
+        // SAFETY: ends when the connection has taken it all, or is ending.
+        Task {
+            var next = items.first.map { (first, $0) }
+            while let (message, item) = next {
+                guard (try? await connection.send(message)) != nil else { return hold([item], isBroken: true) }
+                next = nextWaiting()
+            }
+            let isDone = state.withLockedValue { state in
+                (state.isBusy, state.isCongested) = (false, false)
+                return state.isOver
+            }
+            changes.announce()
+            if !isDone { drain() }
+        }
+    }
+
+    private func nextWaiting() -> (Message, Item)? {
+        while true {
+            let (item, isRelieved) = state.withLockedValue { state -> (Item?, Bool) in
+                guard !state.isOver, let item = state.items.popFirst() else { return (nil, false) }
+                // Just below each limit, and not for every message.
+                let step = OutgoingLimits.senders / 2
+                return (item, state.items.count % step == step - 1)
+            }
+            if isRelieved { changes.announce() }
+            guard let item else { return nil }
+            switch item {
+            case .message(let message): if let encoded = encoded(message) { return (encoded, item) }
+            case .end(let end): self.end(end, connection)
+            }
+        }
+    }
+
+    /// How many messages wait.
+    package var count: Int { state.withLockedValue { $0.items.count } }
+
+    /// Waits until fewer messages wait, or the connection is over, but not longer than until a moment.
+    package func room(below limit: Int, until end: Moment, on time: LinkTime) async {
+        let timer = DeadlineTimer(time)
+        timer.set(end) { [changes] in changes.announce() }
+        defer { timer.cancel() }
+        await room(below: limit) { time.now() >= end }
+    }
+
+    /// Waits until fewer messages wait, the connection is over, or it is told after a change that this has been long enough.
+    package func room(below limit: Int, isEnough: () -> Bool = { false }) async {
+        while !Task.isCancelled {
+            let version = changes.version
+            let hasRoom = state.withLockedValue { state in
+                // One is with the task that waits for the connection.
+                state.isOver || state.isBroken || state.items.count + (state.isCongested ? 1 : 0) < limit
+            }
+            if hasRoom || isEnough() { return }
+            await changes.next(after: version)
+        }
+    }
+
+    /// The connection is gone.
+    ///
+    /// - Returns: The messages of which it never took anything.
+    package func close() -> [Sent] {
+        let unsent = state.withLockedValue { state in
+            state.isOver = true
+            defer { state.items = [] }
+            return state.items
+        }
+        changes.announce()
+        return unsent.compactMap { if case .message(let message) = $0 { message } else { nil } }
+    }
+}

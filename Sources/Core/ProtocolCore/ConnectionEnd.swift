@@ -1,0 +1,13 @@
+package import WebSocketCore
+
+/// How a protocol ends a connection, and whether another follows.
+package enum ConnectionEnd: Hashable, Sendable {
+    /// Cut at once, for the peer does not answer. Another follows.
+    case cut(reason: String)
+    /// Closed. The socket's `LossTable` says whether another follows.
+    case close(CloseCode, reason: String)
+    /// Closed. Another follows, after the pause at the earliest.
+    case reconnect(after: Duration, CloseCode, reason: String)
+    /// Closed, and the socket with it.
+    case stop
+}
