@@ -381,7 +381,9 @@ let package = Package(
             exclude: ["Protobuf/order.proto"], swiftSettings: strict),
         .testTarget(
             name: "ProtocolClientTests",
-            dependencies: ["MachineCore", "ProtocolCore", "ProtocolClient", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting"],
+            dependencies: [
+                "MachineCore", "ProtocolCore", "ProtocolClient", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastQuotesTests",

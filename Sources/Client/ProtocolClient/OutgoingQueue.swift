@@ -1,4 +1,4 @@
-import DequeModule
+package import DequeModule
 package import Holdfast
 package import MachineCore
 package import ProtocolCore
@@ -17,31 +17,34 @@ package enum OutgoingLimits {
 
 /// What a protocol sends over one connection: orders enter in order, and leave without anybody's lock held.
 ///
-/// Whoever puts something here calls ``drain()`` afterwards. If another task sends already, that one takes it along.
+/// Whoever puts something here calls ``drain()`` afterwards. If another task sends already, that one takes it along. What every message passes
+/// is inlinable, so that it is compiled for the messages of each protocol.
 package final class OutgoingQueue<Sent: Sendable>: Sendable {
     /// What leaves, in order.
     package enum Item: Sendable {
         case message(Sent)
         case end(ConnectionEnd)
     }
-    private struct State {
-        var items: Deque<Item> = []
+    @usableFromInline struct State {
+        @usableFromInline var items: Deque<Item> = []
         /// Somebody sends.
-        var isBusy = false
+        @usableFromInline var isBusy = false
         /// The connection takes nothing at once: a task waits for it.
-        var isCongested = false
+        @usableFromInline var isCongested = false
         /// The connection has ended, which it says by itself: what is left here never leaves.
-        var isBroken = false
-        var isOver = false
+        @usableFromInline var isBroken = false
+        @usableFromInline var isOver = false
         /// What cannot wait for the messages before it.
-        var urgent: ConnectionEnd?
+        @usableFromInline var urgent: ConnectionEnd?
+
+        @usableFromInline init() {}
     }
 
     package let connection: WebSocketConnection
     package let changes = Changes()
-    private let encode: @Sendable (Sent) throws -> Message
-    private let end: @Sendable (ConnectionEnd, WebSocketConnection) -> Void
-    private let state = LockedValue(State())
+    @usableFromInline let encode: @Sendable (Sent) throws -> Message
+    @usableFromInline let end: @Sendable (ConnectionEnd, WebSocketConnection) -> Void
+    @usableFromInline let state: LockedValue<State>
 
     /// - Parameters:
     ///   - encode: Makes a message. If it throws, the connection is ended with 1011, for the peer would miss something.
@@ -50,22 +53,22 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
         _ connection: WebSocketConnection, encode: @escaping @Sendable (Sent) throws -> Message,
         end: @escaping @Sendable (ConnectionEnd, WebSocketConnection) -> Void
     ) {
-        (self.connection, self.encode, self.end) = (connection, encode, end)
+        (self.connection, self.encode, self.end, state) = (connection, encode, end, LockedValue(State()))
     }
 
     /// Puts something here; ``drain()`` has to follow.
-    package func put(_ item: Item) {
+    @inlinable package func put(_ item: Item) {
         state.withLockedValue { state in
             guard !state.isOver else { return }
             // A connection that takes nothing takes no farewell either.
             if state.isCongested, case .end(let end) = item { return state.urgent = end }
-            guard state.items.count < OutgoingLimits.all else { return state.urgent = .cut(reason: "the peer takes nothing, and too much waits") }
-            state.items.append(item)
+            if state.items.count < OutgoingLimits.all { return state.items.append(item) }
+            state.urgent = .cut(reason: "the peer takes nothing, and too much waits")
         }
     }
 
     /// Sends what waits, as far as the connection takes it.
-    package func drain() {
+    @inlinable package func drain() {
         if let end = state.withLockedValue({ $0.urgent.take() }) { self.end(end, connection) }
         while let items = take() {
             if items.count >= OutgoingLimits.senders { changes.announce() }
@@ -85,7 +88,7 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
         }
     }
 
-    private func take() -> Deque<Item>? {
+    @inlinable func take() -> Deque<Item>? {
         state.withLockedValue { state in
             guard !state.isBusy, !state.items.isEmpty else { return nil }
             state.isBusy = true
@@ -94,7 +97,7 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
         }
     }
 
-    private func encoded(_ message: Sent) -> Message? {
+    @inlinable func encoded(_ message: Sent) -> Message? {
         do { return try encode(message) } catch {
             end(.reconnect(after: .zero, .internalError, reason: "a message cannot be written"), connection)
             return nil
@@ -102,7 +105,7 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
     }
 
     /// Keeps in order what the connection does not take; an end does not wait for that.
-    private func hold(_ rest: some Collection<Item>, isBroken: Bool) {
+    @usableFromInline func hold(_ rest: some Collection<Item>, isBroken: Bool) {
         let end = state.withLockedValue { state -> ConnectionEnd? in
             (state.isCongested, state.isBroken) = (true, isBroken)
             guard !state.isOver else { return nil }
@@ -120,7 +123,7 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
     }
 
     /// The connection takes nothing at once: what is left waits for it, the first of it encoded already.
-    private func wait(_ first: Message, _ items: Deque<Item>.SubSequence) {
+    @usableFromInline func wait(_ first: Message, _ items: Deque<Item>.SubSequence) {
         hold(items.dropFirst(), isBroken: false)
         // SAFETY: ends when the connection has taken it all, or is ending.
         Task {
@@ -156,7 +159,7 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
     }
 
     /// How many messages wait.
-    package var count: Int { state.withLockedValue { $0.items.count } }
+    @inlinable package var count: Int { state.withLockedValue { $0.items.count } }
 
     /// Waits until fewer messages wait, or the connection is over, but not longer than until a moment.
     package func room(below limit: Int, until end: Moment, on time: LinkTime) async {

@@ -14,7 +14,7 @@ package final class DeadlineTimer: Sendable {
     /// Whether it rings too late for this deadline, or not at all.
     package func ringsAfter(_ deadline: Moment) -> Bool { alarm.withLockedValue { deadline < $0?.at ?? .distantFuture } }
 
-    /// Sees to it that `ring` is called no later than at the deadline. It rings once.
+    /// Calls `ring` once, no later than at the deadline.
     package func set(_ deadline: Moment, ring: @escaping @Sendable () -> Void) {
         alarm.withLockedValue { alarm in
             guard deadline < alarm?.at ?? .distantFuture else { return }

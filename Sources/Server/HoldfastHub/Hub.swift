@@ -1,4 +1,5 @@
 public import HoldfastServer
+import MachineCore
 public import ServiceLifecycle
 import Holdfast
 import Logging

@@ -142,7 +142,8 @@ import Testing
         let void = publication(1, 1, void: true)
         #expect(bench.look().suffix(3) == [.send(void), .send(publication(2, 2)), .news(.sent(abc, .of(2)))])
         // It may have been stored when the limit was another: only the ack tells.
-        for (seq, news) in [(Int64(0), RoomsNews.failed(abc, .of(1), .tooLong)), (5, .stored(abc, .of(1), LogPosition(epoch: epoch, seq: 5)))] {
+        let stored = RoomsNews.stored(abc, .of(1), LogPosition(epoch: epoch, seq: 5))
+        for (seq, news) in [(Int64(0), .failed(abc, .of(1), .tooLong)), (5, stored)] {
             var bench = bench
             bench.receive(.ack(1, seq: seq, id: 1))
             bench.write()

@@ -1,4 +1,5 @@
 import HoldfastTesting
+import MachineCore
 import SessionCore
 import Testing
 

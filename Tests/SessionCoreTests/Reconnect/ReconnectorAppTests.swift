@@ -1,3 +1,4 @@
+import MachineCore
 import SessionCore
 import Testing
 

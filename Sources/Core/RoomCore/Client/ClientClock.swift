@@ -34,15 +34,6 @@ struct ClientClock: Hashable, Sendable {
     }
 }
 
-extension Duration {
-    /// Whole milliseconds, as far as they fit.
-    fileprivate var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        return overflow ? (seconds < 0 ? .min : .max) : whole.clampedSum(attoseconds / 1_000_000_000_000_000)
-    }
-}
-
 extension Int64 {
     fileprivate func clampedSum(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)

@@ -133,7 +133,7 @@ extension RoomsMachine {
     }
 
     mutating func putOff(_ place: Int, _ milliseconds: Int64, at now: Moment) {
-        let least = policy.leastPause * (1 << min(seats[place].putOffs, 8))
+        let least = Backoff(base: policy.leastPause, cap: policy.leastPause * 256).ceiling(attempt: seats[place].putOffs + 1)
         let pause = min(max(wait(milliseconds), least), policy.longestPause)
         seats[place].putOffs += 1
         seats[place].standing = .pausing(until: now + pause)

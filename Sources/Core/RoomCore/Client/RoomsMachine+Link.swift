@@ -121,10 +121,10 @@ extension RoomsMachine {
         if now - link.nonsenseSince > .seconds(60) { (link.nonsense, link.nonsenseSince) = (0, now) }
         link.nonsense += 1
         guard link.nonsense < policy.nonsense else {
-            let pause = min(policy.nonsensePause * (1 << min(link.despairs, 6)), .seconds(60))
+            let pause = Backoff(base: policy.nonsensePause, cap: .seconds(60)).ceiling(attempt: link.despairs + 1)
             link.despairs += 1
             let share = Int64.random(in: 500...1500, using: &generator)
-            return breakOff(after: milliseconds(pause) * share / 1000, at: now, into: &effects)
+            return breakOff(after: pause.wholeMilliseconds * share / 1000, at: now, into: &effects)
         }
         guard let place else { return }
         seats[place].standing = .behind
@@ -173,7 +173,7 @@ extension RoomsMachine {
 
     mutating func breakOffIfDrained(at now: Moment, into effects: inout [RoomsEffect]) {
         guard case .draining(let until, let back) = link.phase, inFlight == 0 || now >= until else { return }
-        breakOff(after: milliseconds(back - now), at: now, into: &effects)
+        breakOff(after: (back - now).wholeMilliseconds, at: now, into: &effects)
     }
 
     mutating func refuse(_ refusal: Refusal, at now: Moment, into effects: inout [RoomsEffect]) {
@@ -201,7 +201,7 @@ extension RoomsMachine {
         answered(place, at: now, into: &effects)
         switch refusal.retry {
         // What is full now will have places again: no limit is a verdict.
-        case .never where refusal.code == .count: putOff(place, milliseconds(policy.crowdedPause), at: now)
+        case .never where refusal.code == .count: putOff(place, policy.crowdedPause.wholeMilliseconds, at: now)
         case .never:
             seats[place].standing = .barred(refusal)
             seats[place].isAttached = false
@@ -221,17 +221,17 @@ extension RoomsMachine {
         case .reconnect:
             // A hub that stops has said, or will say, when to come back.
             if isGreeting || refusal.code != .stopping { breakOff(after: 0, at: now, into: &effects) }
-        case .never where isGreeting && refusal.code == .count: breakOff(after: milliseconds(policy.crowdedPause), at: now, into: &effects)
+        case .never where isGreeting && refusal.code == .count: breakOff(after: policy.crowdedPause.wholeMilliseconds, at: now, into: &effects)
         case .never where isGreeting || (1000..<3000).contains(refusal.code.rawValue):
             drop(at: now, into: &effects)
             effects.append(.stop(refusal))
         case .never: break
         case .after(let milliseconds):
-            if isGreeting { return breakOff(after: self.milliseconds(wait(milliseconds)), at: now, into: &effects) }
+            if isGreeting { return breakOff(after: wait(milliseconds).wholeMilliseconds, at: now, into: &effects) }
             let until = now + wait(milliseconds)
             for place in seats.indices { seats[place].holdUntil = max(seats[place].holdUntil ?? until, until) }
             remind(at: until)
-        case .now: if isGreeting { breakOff(after: milliseconds(policy.leastPause), at: now, into: &effects) }
+        case .now: if isGreeting { breakOff(after: policy.leastPause.wholeMilliseconds, at: now, into: &effects) }
         }
     }
 }

@@ -54,7 +54,7 @@ extension RoomsMachine {
 
     /// Leaves a room alone for a while; then it is read again.
     private mutating func rest(_ place: Int, full: Bool, at now: Moment, into effects: inout [RoomsEffect]) {
-        let until = now + min(policy.storePause * (1 << min(storeFailures, 10)), .seconds(30))
+        let until = now + Backoff(base: policy.storePause, cap: .seconds(30)).ceiling(attempt: storeFailures + 1)
         if link.listens { answered(place, at: now, into: &effects) }
         seats[place].detach()
         seats[place].outbox = Outbox()
@@ -117,6 +117,6 @@ extension RoomsMachine {
             removeIfDone(room)
         }
         storeFailures += 1
-        if commits.contains(where: \.isRenewal) { meetAgain(after: milliseconds(policy.storePause), at: now, into: &effects) }
+        if commits.contains(where: \.isRenewal) { meetAgain(after: policy.storePause.wholeMilliseconds, at: now, into: &effects) }
     }
 }

@@ -76,11 +76,6 @@ package struct RoomsMachine: Machine {
         min(max(.milliseconds(min(max(milliseconds, 0), 1 << 40)), policy.leastPause), policy.longestPause)
     }
 
-    func milliseconds(_ duration: Duration) -> Int64 {
-        let (seconds, attoseconds) = duration.components
-        return min(max(seconds, 0), 1 << 40) * 1000 + max(attoseconds, 0) / 1_000_000_000_000_000
-    }
-
     /// Tells where a room stands, if that is news.
     mutating func tell(_ phase: RoomPhase, of place: Int, into effects: inout [RoomsEffect]) {
         guard seats[place].isWanted, seats[place].told != phase else { return }

@@ -20,7 +20,7 @@ package struct TokenPace: Hashable, Sendable {
     package mutating func pause(until expires: Int64, left: Duration, margin: Duration) -> Duration {
         idle = expires > latestEnd ? 0 : min(idle + 1, 6)
         latestEnd = max(latestEnd, expires)
-        return max(left - margin, left / 2, min(.seconds(1 << idle), .seconds(60)))
+        return max(left - margin, left / 2, Backoff(base: .seconds(1), cap: .seconds(60)).ceiling(attempt: idle + 1))
     }
 }
 

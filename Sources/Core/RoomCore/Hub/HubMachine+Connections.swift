@@ -51,7 +51,7 @@ extension HubMachine {
 
     /// Whether a frame is looked at; if not, its connection is closed.
     private mutating func takesFrame(bytes: Int, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) -> Bool {
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         guard let wait = visits[id]?.frames.wait(for: 1, policy.frames, at: time) else { return false }
         guard wait == 0 else {
             end(id, Refusal(.rate, retry: .after(wait), "far too many frames"), code: 4003, at: now, into: &effects)
@@ -247,7 +247,7 @@ extension HubMachine {
     private static func leave(_ party: inout Party?, at now: Moment) -> Duration? {
         party?.connections -= 1
         guard let left = party, left.connections <= 0 else { return nil }
-        let time = left.meter.full - nanoseconds(now)
+        let time = left.meter.full - now.offset.wholeNanoseconds
         if time <= 0 { party = nil }
         return time > 0 ? .nanoseconds(time) : nil
     }

@@ -19,7 +19,7 @@ extension HubMachine {
 
     mutating func type(_ isTyping: Bool, in name: RoomName, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let member = member(id, in: name, with: .write, into: &effects) else { return }
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         guard member.typing.wait(for: 1, policy.typing, at: time) == 0 else { return }
         rooms[name]?.members[id]?.typing.take(1, policy.typing, at: time)
         guard takesSignal(of: id, bytes: Self.frameSize(name, member.user), at: now) else { return }
@@ -37,7 +37,7 @@ extension HubMachine {
 
     /// Whether a client may say so many bytes that nobody stores, as one signal more.
     mutating func takesSignal(of id: ConnectionID, bytes: Int64, at now: Moment) -> Bool {
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         guard visits[id]?.signals.wait(for: 1, policy.signals, at: time) == 0, takesBytes(bytes, of: id, at: now) else {
             counts.unsaid += 1
             return false
@@ -48,7 +48,7 @@ extension HubMachine {
 
     /// Whether a client, its user and its address may say so many bytes that nobody stores.
     mutating func takesBytes(_ bytes: Int64, of id: ConnectionID, at now: Moment) -> Bool {
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         guard let address = visits[id]?.address, let user = visits[id]?.identity?.user else { return false }
         let wait = max(
             visits[id]?.meter.ephemeral.wait(for: bytes, policy.connection.ephemeral, at: time) ?? 0,
@@ -89,7 +89,7 @@ extension HubMachine {
     ///
     /// A user of another node has a budget there only; those of the room and the hub hold all the same.
     private mutating func spends(_ bytes: Int64, to count: Int, by user: UserName, in name: RoomName, at now: Moment) -> Bool {
-        let (time, number, total) = (Self.nanoseconds(now), Int64(count), bytes * Int64(count))
+        let (time, number, total) = (now.offset.wholeNanoseconds, Int64(count), bytes * Int64(count))
         let wait = max(
             rooms[name]?.ephemerals.wait(for: number, policy.ephemerals, at: time) ?? 0,
             rooms[name]?.deliveries.wait(for: total, policy.roomDeliveries, at: time) ?? 0,
@@ -110,7 +110,7 @@ extension HubMachine {
     ///
     /// However many they were: for want of them the room is silent for eight bursts' time at most, and other rooms for two.
     mutating func tookDeliveries(_ bytes: Int64, in name: RoomName, at now: Moment) {
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         rooms[name]?.deliveries.take(bytes, policy.roomDeliveries, atMost: 8, at: time)
         deliveries.take(bytes, policy.deliveries, atMost: 2, at: time)
     }

@@ -53,7 +53,7 @@ extension HubMachine {
     /// How long to wait before another join, or what costs as much, in milliseconds; 0: it is admitted.
     mutating func admit(by id: ConnectionID, at now: Moment) -> Int64 {
         guard let visit = visits[id], let user = visit.identity?.user else { return 0 }
-        let (time, address) = (Self.nanoseconds(now), visit.address)
+        let (time, address) = (now.offset.wholeNanoseconds, visit.address)
         let wait = max(
             visit.meter.joins.wait(for: 1, policy.connection.joins, at: time),
             users[user]?.meter.joins.wait(for: 1, policy.user.joins, at: time) ?? 0,
@@ -66,7 +66,7 @@ extension HubMachine {
     /// Takes what costs as much as so many joins, even if there is less.
     mutating func takeJoins(_ count: Int64, of id: ConnectionID, at now: Moment) {
         guard let visit = visits[id], let user = visit.identity?.user else { return }
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         visits[id]?.meter.joins.take(count, policy.connection.joins, at: time)
         users[user]?.meter.joins.take(count, policy.user.joins, at: time)
         addresses[visit.address]?.meter.joins.take(count, policy.address.joins, at: time)

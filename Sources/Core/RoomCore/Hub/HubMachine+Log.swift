@@ -78,7 +78,9 @@ extension HubMachine {
         if !isStopping { alarms.set(.reopen(name), at: now + pause(after: failures)) }
     }
 
-    func pause(after failures: Int) -> Duration { min(policy.reopenAfter * (1 << max(failures - 1, 0)), policy.reopenAtMost) }
+    func pause(after failures: Int) -> Duration {
+        Backoff(base: policy.reopenAfter, cap: policy.reopenAtMost).ceiling(attempt: failures)
+    }
 
     mutating func reopen(_ name: RoomName, into effects: inout [HubEffect]) {
         guard rooms[name]?.phase == .closed else { return }

@@ -33,7 +33,7 @@ extension HubMachine {
 
     /// Whether a user may change what all who see it are told; takes that from what the user may make the hub tell.
     private mutating func makesHeard(_ bytes: Int64, by user: UserName, in name: RoomName, at now: Moment) -> Bool {
-        let (time, total) = (Self.nanoseconds(now), bytes * Int64(rooms[name]?.watchers.count ?? 0))
+        let (time, total) = (now.offset.wholeNanoseconds, bytes * Int64(rooms[name]?.watchers.count ?? 0))
         guard users[user]?.meter.deliveries.wait(for: total, policy.userDeliveries, at: time) == 0 else { return false }
         users[user]?.meter.deliveries.take(total, policy.userDeliveries, at: time)
         return true
@@ -82,7 +82,7 @@ extension HubMachine {
     mutating func tellPresence(in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         guard rooms[name]?.attendance.hasNews == true else { return }
         if let told = rooms[name]?.attendance.told, told + policy.gatherAtMost > now, rooms[name]?.watchers.isEmpty == false {
-            let time = Self.nanoseconds(now)
+            let time = now.offset.wholeNanoseconds
             let wait = max(
                 rooms[name]?.deliveries.wait(for: 1, policy.roomDeliveries, at: time) ?? 0,
                 deliveries.wait(for: 1, policy.deliveries, at: time))

@@ -62,7 +62,7 @@ extension HubMachine {
             }
             visits[id]?.pending += 1
             if space < .max { space -= size.disk }
-            users[identity.user]?.meter.disk.take(size.user, ofDay: policy.userDay, at: Self.nanoseconds(now))
+            users[identity.user]?.meter.disk.take(size.user, ofDay: policy.userDay, at: now.offset.wholeNanoseconds)
             let isAdmin = standing.rights.contains(.admin)
             take(publication, of: device, by: identity.user, isAdmin: isAdmin, in: name, from: id, at: now, into: &effects)
         }
@@ -168,7 +168,7 @@ extension HubMachine {
     ) -> Refusal? {
         let bytes = size.disk
         if let user, let disk = users[user]?.meter.disk {
-            let wait = disk.wait(for: size.user, ofDay: policy.userDay, at: Self.nanoseconds(now))
+            let wait = disk.wait(for: size.user, ofDay: policy.userDay, at: now.offset.wholeNanoseconds)
             if wait > 0 { return Refusal(.quota, retry: .after(wait), "this user has stored as much as one may in a day") }
         }
         guard bytes > 0 else { return nil }
@@ -218,13 +218,13 @@ extension HubMachine {
     /// When to try again in a room that takes nothing now, in milliseconds.
     func retry(in name: RoomName) -> Int64 {
         guard let room = rooms[name], room.isDown else { return 200 }
-        return Self.milliseconds(pause(after: room.failures)) + 100
+        return pause(after: room.failures).wholeMilliseconds + 100
     }
 
     // MARK: Rates
 
     private func rateWait(_ bytes: Int64, _ visit: Visit, _ user: UserName, at now: Moment) -> Int64 {
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         return max(
             visit.meter.wait(forMessageOf: bytes, policy.connection, at: time),
             users[user]?.meter.wait(forMessageOf: bytes, policy.user, at: time) ?? 0,
@@ -232,7 +232,7 @@ extension HubMachine {
     }
 
     private mutating func takeRate(_ bytes: Int64, of id: ConnectionID, _ user: UserName, from address: String, at now: Moment) {
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         visits[id]?.meter.take(messageOf: bytes, policy.connection, at: time)
         users[user]?.meter.take(messageOf: bytes, policy.user, at: time)
         addresses[address]?.meter.take(messageOf: bytes, policy.address, at: time)

@@ -38,7 +38,7 @@ extension HubMachine {
     /// What a page has is known when it was read: it is paid for then, and the next one waits for that.
     func pageWait(of id: ConnectionID, at now: Moment) -> Int64 {
         guard let visit = visits[id], let user = visit.identity?.user else { return 0 }
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         return max(
             visit.meter.pages.wait(for: 0, policy.connection.pages, at: time),
             users[user]?.meter.pages.wait(for: 0, policy.user.pages, at: time) ?? 0,
@@ -48,7 +48,7 @@ extension HubMachine {
     /// A client was told so many stored bytes because it asked.
     mutating func takePage(of bytes: Int64, by id: ConnectionID, at now: Moment) {
         guard bytes > 0, let address = visits[id]?.address, let user = visits[id]?.identity?.user else { return }
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         visits[id]?.meter.pages.take(bytes, policy.connection.pages, at: time)
         users[user]?.meter.pages.take(bytes, policy.user.pages, at: time)
         addresses[address]?.meter.pages.take(bytes, policy.address.pages, at: time)

@@ -51,7 +51,7 @@ extension HubMachine {
 
     /// Whether a user may be told so many bytes: takes them from what the user has told, and from what the room and the hub tell.
     private mutating func spendsSegments(_ bytes: Int64, on user: UserName, in name: RoomName, at now: Moment) -> Bool {
-        let time = Self.nanoseconds(now)
+        let time = now.offset.wholeNanoseconds
         let wait = max(
             rooms[name]?.deliveries.wait(for: bytes, policy.roomDeliveries, at: time) ?? 0,
             users[user]?.meter.deliveries.wait(for: bytes, policy.userDeliveries, at: time) ?? 0,

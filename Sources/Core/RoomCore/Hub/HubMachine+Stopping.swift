@@ -12,7 +12,7 @@ extension HubMachine {
                 continue
             }
             let after = Int64.random(in: policy.stayAway, using: &chance)
-            effects.append(.send(.goaway(.init(after: after, drain: Self.milliseconds(policy.drain))), to: id))
+            effects.append(.send(.goaway(.init(after: after, drain: policy.drain.wholeMilliseconds)), to: id))
         }
         alarms.set(.drain, at: now + policy.drain)
         if unsettled.isEmpty { closeAll(at: now, into: &effects) }

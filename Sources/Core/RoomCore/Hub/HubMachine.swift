@@ -134,18 +134,7 @@ package struct HubMachine: Machine {
 
     /// What the calendar says now, in milliseconds since 1970 UTC.
     func clock(at now: Moment) -> Int64 {
-        calendar.milliseconds + Self.milliseconds(now - calendar.at)
-    }
-
-    /// Whole milliseconds, none if there are less.
-    static func milliseconds(_ duration: Duration) -> Int64 {
-        let passed = duration.components
-        return min(max(passed.seconds, 0), 1 << 40) * 1000 + max(passed.attoseconds, 0) / 1_000_000_000_000_000
-    }
-
-    static func nanoseconds(_ moment: Moment) -> Int64 {
-        let passed = moment.offset.components
-        return min(max(passed.seconds, 0), 8_000_000_000) * 1_000_000_000 + passed.attoseconds / 1_000_000_000
+        calendar.milliseconds + (now - calendar.at).wholeMilliseconds
     }
 
     private mutating func adjust(to milliseconds: Int64, at now: Moment, into effects: inout [HubEffect]) {

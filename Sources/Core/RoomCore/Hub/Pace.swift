@@ -11,7 +11,7 @@ extension HubMachine {
         private var countBefore = 0
 
         mutating func add(_ count: Int, at now: Moment) {
-            let span = HubMachine.nanoseconds(now) / Self.span
+            let span = now.offset.wholeNanoseconds / Self.span
             if span != present {
                 (countBefore, self.count) = (span == present + 1 ? self.count : 0, 0)
                 present = span
@@ -23,7 +23,7 @@ extension HubMachine {
         func perSecond(at now: Moment) -> Double {
             var pace = self
             pace.add(0, at: now)
-            let part = Double(HubMachine.nanoseconds(now) % Self.span) / Double(Self.span)
+            let part = Double(now.offset.wholeNanoseconds % Self.span) / Double(Self.span)
             return (Double(pace.count) + Double(pace.countBefore) * (1 - part)) * 1e9 / Double(Self.span)
         }
     }

@@ -219,7 +219,10 @@ package struct OutboxMachine<ID: Hashable & Sendable>: Machine {
 
 extension OutboxPolicy {
     /// How long a message is on its way before it is sent again, when it was sent so often before.
-    fileprivate func wait(after sends: Int) -> Duration { max(resendAfter, .milliseconds(100)) * (1 << min(sends, 4)) }
+    fileprivate func wait(after sends: Int) -> Duration {
+        let first = max(resendAfter, .milliseconds(100))
+        return Backoff(base: first, cap: first * 16).ceiling(attempt: sends + 1)
+    }
 }
 
 extension Message {

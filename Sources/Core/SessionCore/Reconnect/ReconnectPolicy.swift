@@ -1,3 +1,5 @@
+public import MachineCore
+
 /// When a ``Reconnector`` connects again, how soon, and when it gives up.
 public struct ReconnectPolicy: Hashable, Sendable {
     /// Whether a loss is followed by another attempt; by default it is.

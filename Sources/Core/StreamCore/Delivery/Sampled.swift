@@ -50,7 +50,7 @@ public struct Sampled<Base: DeliveryBuffer>: DeliveryBuffer {
     /// Where the interval begins that `now` lies in.
     private func intervalStart(_ now: Moment) -> Moment {
         guard let origin else { return now }
-        let (whole, part) = (DeliveryTime.nanoseconds(now - origin), DeliveryTime.nanoseconds(interval))
+        let (whole, part) = ((now - origin).wholeNanoseconds, interval.wholeNanoseconds)
         return Moment(origin.offset + interval * (whole / part))
     }
 }

@@ -106,7 +106,7 @@ public struct ClientMachine: Machine {
     /// A pause before another try: longer each time, with chance in its second half.
     mutating func pause(try number: Int) -> Duration {
         let first = min(max(policy.retryPause, .milliseconds(1)), .seconds(3600))
-        let longest = min(first * (1 << min(max(number, 0), 16)), max(first, .seconds(5)))
-        return longest / 2 + longest / 2 * Double.random(in: 0...1, using: &generator)
+        let backoff = Backoff(base: first, cap: max(first, .seconds(5)), minimum: .zero, jitter: .equal)
+        return backoff.delay(attempt: number + 1, using: &generator)
     }
 }

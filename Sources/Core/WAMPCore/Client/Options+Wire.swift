@@ -1,10 +1,12 @@
+import MachineCore
+
 internal import CodecCore
 
 extension CallOptions {
     /// The options of CALL; what the dealer would not understand is left out.
     func wire(remaining: Duration?, inParts: Bool, router: RouterTraits) -> ValueMap {
         var options = other
-        if let remaining, router.timesOut { options["timeout"] = .integer(max(remaining.wholeMilliseconds, 1)) }
+        if let remaining, router.timesOut { options["timeout"] = .integer(min(max(remaining.wholeMilliseconds, 1), 1 << 52)) }
         if wantsProgress, router.givesProgress { options["receive_progress"] = true }
         if inParts { options["progress"] = true }
         if let discloseMe { options["disclose_me"] = .bool(discloseMe) }
@@ -42,13 +44,5 @@ extension RegisterOptions {
         if sharing != .single { options["invoke"] = .text(sharing.rawValue) }
         if takesOver { options["force_reregister"] = true }
         return options
-    }
-}
-
-extension Duration {
-    /// Milliseconds, rounded down, within what an id may be.
-    fileprivate var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return min(max(seconds, 0), 1 << 42) * 1000 + max(attoseconds, 0) / 1_000_000_000_000_000
     }
 }

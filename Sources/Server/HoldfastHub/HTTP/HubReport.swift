@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import MachineCore
 import RoomCore
 
 /// What the hub tells of itself: for the page of its status, and for whoever asks for `/status.json`.

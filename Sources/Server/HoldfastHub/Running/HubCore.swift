@@ -286,12 +286,3 @@ final class HubCore: @unchecked Sendable {
         }
     }
 }
-
-extension Duration {
-    /// In nanoseconds, as far as they go.
-    var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, isTooMuch) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return isTooMuch ? (seconds < 0 ? .min / 4 : .max / 4) : min(max(whole, .min / 4), .max / 4) + attoseconds / 1_000_000_000
-    }
-}

@@ -1,4 +1,5 @@
 import GRDBSQLite
+import MachineCore
 import RoomCore
 import RoomsStorage
 import WebSocketRuntime
@@ -159,7 +160,7 @@ actor LogWriter {
         waitingReadCount = 0
         figures.commits += 1
         figures.records += batch.records
-        figures.commitTimes.add(microseconds: taken.components.seconds * 1_000_000 + taken.components.attoseconds / 1_000_000_000_000)
+        figures.commitTimes.add(microseconds: taken.wholeMicroseconds)
     }
 
     /// Writes outside of the file how far the log has come: what is committed is told all the same, if that cannot be written.

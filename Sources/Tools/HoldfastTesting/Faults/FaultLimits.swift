@@ -1,3 +1,5 @@
+import MachineCore
+
 /// What a script may ask for at most.
 enum FaultLimits {
     /// A year and a day: no sum of times overflows.
@@ -14,16 +16,12 @@ extension ClosedRange<Duration> {
     /// Some duration of the range, to the nanosecond.
     func draw(using chance: inout SeededGenerator) -> Duration {
         guard lowerBound < upperBound else { return lowerBound }
-        return .nanoseconds(Int64.random(in: lowerBound.wholeNanoseconds...upperBound.wholeNanoseconds, using: &chance))
+        let (low, high) = (lowerBound.withinScript.wholeNanoseconds, upperBound.withinScript.wholeNanoseconds)
+        return .nanoseconds(Int64.random(in: low...high, using: &chance))
     }
 }
 
 extension Duration {
     /// What a script can mean: neither negative nor longer than ``FaultLimits/longest``.
     var withinScript: Duration { min(max(self, .zero), FaultLimits.longest) }
-
-    fileprivate var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = withinScript.components
-        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-    }
 }

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// How the language of scripts writes times and sizes.
 enum FaultWords {
     static let times: [(name: String, duration: Duration)] = [
@@ -9,8 +11,7 @@ enum FaultWords {
 
     /// The largest unit that leaves no rest; below a microsecond, the rest is left out.
     static func time(_ duration: Duration) -> String {
-        let (seconds, attoseconds) = duration.withinScript.components
-        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        let microseconds = duration.withinScript.wholeMicroseconds
         if microseconds == 0 { return "0s" }
         for (name, unit) in [("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1000)] as [(String, Int64)]
         where microseconds.isMultiple(of: unit) {

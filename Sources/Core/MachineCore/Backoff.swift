@@ -17,7 +17,7 @@ public struct Backoff: Hashable, Sendable {
 
     /// The ceiling of the first wait, whatever it follows; by default 500 ms.
     ///
-    /// ``ReconnectPolicy/spacing`` may make it longer.
+    /// What uses it may make it longer, as `ReconnectPolicy.spacing` does.
     public var base: Duration
     /// The most that any wait can be; by default 30 s.
     public var cap: Duration

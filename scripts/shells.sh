@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Counts files and lines of what protocols share, of each protocol's own shell, and of all sources, generated code aside.
+#
+#   scripts/shells.sh [REVISION]     (no argument: the working tree)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+revision=${1:-}
+
+# list PATH…: the Swift files there, at the revision.
+list() {
+    if [ -n "$revision" ]; then git ls-tree -r --name-only "$revision" -- "$@"; else git ls-files -co --exclude-standard -- "$@"; fi |
+        grep '\.swift$' | grep -v '\.pb\.swift$' || true
+}
+show() { if [ -n "$revision" ]; then git show "$revision:$1"; elif [ -f "$1" ]; then cat "$1"; fi; }
+count() {
+    local name=$1 files lines
+    shift
+    files=$(list "$@")
+    lines=$(for file in $files; do show "$file"; done | wc -l)
+    printf '%-10s %4d files %7d lines\n' "$name" "$(wc -w <<< "$files")" "$lines"
+}
+
+count kernel Sources/Core/ProtocolCore Sources/Client/ProtocolClient Sources/Runtime/WebSocketRuntime/DeadlineTimer.swift
+count quotes Sources/Client/HoldfastQuotes/QuoteDesk.swift Sources/Client/HoldfastQuotes/QuoteShell.swift
+count WAMP Sources/Client/HoldfastWAMP/Desk
+count rooms Sources/Client/HoldfastRooms/Desk
+count sources Sources
