@@ -232,8 +232,8 @@ let package = Package(
         .target(
             name: "HoldfastWAMP",
             dependencies: [
-                "Holdfast", "HoldfastCodecs", "MachineCore", "ProtocolCore", "ProtocolClient", "WebSocketCore", "WebSocketRuntime", "CodecCore",
-                "WAMPCore", "WAMPSigning", deques, logging, metrics,
+                "Holdfast", "HoldfastCodecs", "MachineCore", "ProtocolCore", "ProtocolClient", "WebSocketCore", "WebSocketRuntime",
+                "CodecCore", "WAMPCore", "WAMPSigning", deques, logging, metrics,
             ],
             path: "Sources/Client/HoldfastWAMP", swiftSettings: strict),
         .target(

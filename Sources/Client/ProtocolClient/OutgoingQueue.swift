@@ -1,31 +1,31 @@
-package import DequeModule
-package import Holdfast
-package import MachineCore
-package import ProtocolCore
-package import WebSocketCore
-package import WebSocketRuntime
+public import DequeModule
+public import Holdfast
+public import MachineCore
+public import ProtocolCore
+public import WebSocketCore
+public import WebSocketRuntime
 
 /// How many messages may wait for a connection that takes nothing.
-package enum OutgoingLimits {
+@usableFromInline package enum OutgoingLimits {
     /// Before senders wait, too.
-    package static let senders = 512
+    @usableFromInline package static let senders = 512
     /// Before nothing more is read: a peer that asks for more than it takes waits for its answers.
-    package static let reader = 4096
+    @usableFromInline package static let reader = 4096
     /// Before the connection is cut.
-    package static let all = 65_536
+    @usableFromInline package static let all = 65_536
 }
 
 /// What a protocol sends over one connection: orders enter in order, and leave without anybody's lock held.
 ///
 /// Whoever puts something here calls ``drain()`` afterwards. If another task sends already, that one takes it along. What every message passes
-/// is inlinable, so that it is compiled for the messages of each protocol.
-package final class OutgoingQueue<Sent: Sendable>: Sendable {
+/// is inlinable, so that it is compiled for the messages of each protocol: with Swift 6.3, that takes types which are `@usableFromInline`.
+@usableFromInline package final class OutgoingQueue<Sent: Sendable>: Sendable {
     /// What leaves, in order.
-    package enum Item: Sendable {
+    @usableFromInline package enum Item: Sendable {
         case message(Sent)
         case end(ConnectionEnd)
     }
-    @usableFromInline struct State {
+    @usableFromInline struct State: Sendable {
         @usableFromInline var items: Deque<Item> = []
         /// Somebody sends.
         @usableFromInline var isBusy = false
@@ -40,8 +40,8 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
         @usableFromInline init() {}
     }
 
-    package let connection: WebSocketConnection
-    package let changes = Changes()
+    @usableFromInline package let connection: WebSocketConnection
+    @usableFromInline package let changes = Changes()
     @usableFromInline let encode: @Sendable (Sent) throws -> Message
     @usableFromInline let end: @Sendable (ConnectionEnd, WebSocketConnection) -> Void
     @usableFromInline let state: LockedValue<State>
@@ -49,7 +49,7 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
     /// - Parameters:
     ///   - encode: Makes a message. If it throws, the connection is ended with 1011, for the peer would miss something.
     ///   - end: Ends the connection.
-    package init(
+    @usableFromInline package init(
         _ connection: WebSocketConnection, encode: @escaping @Sendable (Sent) throws -> Message,
         end: @escaping @Sendable (ConnectionEnd, WebSocketConnection) -> Void
     ) {
@@ -162,7 +162,7 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
     @inlinable package var count: Int { state.withLockedValue { $0.items.count } }
 
     /// Waits until fewer messages wait, or the connection is over, but not longer than until a moment.
-    package func room(below limit: Int, until end: Moment, on time: LinkTime) async {
+    @usableFromInline package func room(below limit: Int, until end: Moment, on time: LinkTime) async {
         let timer = DeadlineTimer(time)
         timer.set(end) { [changes] in changes.announce() }
         defer { timer.cancel() }
@@ -170,7 +170,7 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
     }
 
     /// Waits until fewer messages wait, the connection is over, or it is told after a change that this has been long enough.
-    package func room(below limit: Int, isEnough: () -> Bool = { false }) async {
+    @usableFromInline package func room(below limit: Int, isEnough: () -> Bool = { false }) async {
         while !Task.isCancelled {
             let version = changes.version
             let hasRoom = state.withLockedValue { state in
@@ -185,7 +185,7 @@ package final class OutgoingQueue<Sent: Sendable>: Sendable {
     /// The connection is gone.
     ///
     /// - Returns: The messages of which it never took anything.
-    package func close() -> [Sent] {
+    @usableFromInline package func close() -> [Sent] {
         let unsent = state.withLockedValue { state in
             state.isOver = true
             defer { state.items = [] }

@@ -1,43 +1,46 @@
-package import Holdfast
-import MachineCore
-package import ProtocolCore
-import WebSocketCore
-package import WebSocketRuntime
+public import Holdfast
+public import MachineCore
+public import ProtocolCore
+public import WebSocketCore
+public import WebSocketRuntime
 
 /// Runs the machine of a protocol over a `WebSocket`: the one shell of all protocols.
 ///
-/// A lock guards the machine and what the app sees of it, for any thread may read that. Nobody is called with the lock held.
-package final class ProtocolShell<View: ProtocolView>: Sendable {
-    package typealias Rules = View.Rules
-    private typealias Queue = OutgoingQueue<Rules.Sent>
-    private struct State {
-        var machine: Rules
-        var view: View
-        var effects: [Rules.Effect] = []
-        var queue: Queue?
+/// A lock guards the machine and what the app sees of it, for any thread may read that. Nobody is called with the lock held. All is inlinable, as in
+/// ``OutgoingQueue``.
+@usableFromInline package final class ProtocolShell<View: ProtocolView>: Sendable {
+    @usableFromInline package typealias Rules = View.Rules
+    @usableFromInline typealias Queue = OutgoingQueue<Rules.Sent>
+    @usableFromInline struct State: Sendable {
+        @usableFromInline var machine: Rules
+        @usableFromInline var view: View
+        @usableFromInline var effects: [Rules.Effect] = []
+        @usableFromInline var queue: Queue?
         /// Something was put into the queue.
-        var hasOutput = false
-        var woken: [Changes] = []
-        var complaint: String?
-        var closure: Closure?
-        var isOver = false
+        @usableFromInline var hasOutput = false
+        @usableFromInline var woken: [Changes] = []
+        @usableFromInline var complaint: String?
+        @usableFromInline var closure: Closure?
+        @usableFromInline var isOver = false
+
+        @usableFromInline init(_ machine: Rules, _ view: View) { (self.machine, self.view) = (machine, view) }
     }
 
-    package let time: LinkTime
-    private let timer: DeadlineTimer
-    private let socket: SocketReference
-    private let state: LockedValue<State>
+    @usableFromInline package let time: LinkTime
+    @usableFromInline let timer: DeadlineTimer
+    @usableFromInline let socket: SocketReference
+    @usableFromInline let state: LockedValue<State>
 
     /// - Parameter socket: Belongs to the app, and may end before the shell does.
-    package init(_ machine: Rules, _ view: View, over socket: WebSocket, time: LinkTime) {
+    @usableFromInline package init(_ machine: Rules, _ view: View, over socket: WebSocket, time: LinkTime) {
         (self.time, timer, self.socket) = (time, DeadlineTimer(time), SocketReference(socket))
-        state = LockedValue(State(machine: machine, view: view))
+        state = LockedValue(State(machine, view))
     }
 
     // MARK: - The connection
 
     /// Takes what happens to the socket, until it ends.
-    package func follow(_ events: WebSocketEvents) async {
+    @inlinable package func follow(_ events: WebSocketEvents) async {
         var link: (queue: Queue, coding: View.Coding)?
         for await event in events {
             switch event {
@@ -55,7 +58,7 @@ package final class ProtocolShell<View: ProtocolView>: Sendable {
         finish(nil)
     }
 
-    private func open(_ opening: Opening) -> (Queue, View.Coding)? {
+    @inlinable func open(_ opening: Opening) -> (Queue, View.Coding)? {
         guard let coding = View.Coding(subprotocol: opening.subprotocol) else {
             let end = ConnectionEnd.close(.protocolError, reason: "the server agreed on no subprotocol of ours")
             state.withLockedValue { $0.complaint = end.complaint }
@@ -72,13 +75,13 @@ package final class ProtocolShell<View: ProtocolView>: Sendable {
     }
 
     /// There is no connection any more, or another one.
-    private func lose(_ state: inout State, _ now: Moment) {
+    @inlinable func lose(_ state: inout State, _ now: Moment) {
         guard let queue = state.queue.take() else { return }
         _ = queue.close()
         state.machine.handle(.lost, at: now, into: &state.effects)
     }
 
-    private func receive(_ message: Message, _ coding: View.Coding, _ queue: Queue) {
+    @inlinable func receive(_ message: Message, _ coding: View.Coding, _ queue: Queue) {
         let input: Rules.Input
         do {
             guard let received = try coding.decode(message) else { return }
@@ -90,7 +93,7 @@ package final class ProtocolShell<View: ProtocolView>: Sendable {
     }
 
     /// Tells everybody that nothing more comes.
-    package func finish(_ closure: Closure?) {
+    @inlinable package func finish(_ closure: Closure?) {
         change { state, now in
             lose(&state, now)
             state.isOver = true
@@ -103,7 +106,7 @@ package final class ProtocolShell<View: ProtocolView>: Sendable {
     // MARK: - Changes
 
     /// Changes the state, then does what the machine asks for.
-    private func change<Value>(_ body: (inout State, Moment) -> Value) -> Value {
+    @inlinable func change<Value>(_ body: (inout State, Moment) -> Value) -> Value {
         let (value, queue, woken) = state.withLockedValue { state -> (Value, Queue?, [Changes]) in
             let value = body(&state, time.now())
             for effect in state.effects { perform(effect, &state) }
@@ -119,7 +122,7 @@ package final class ProtocolShell<View: ProtocolView>: Sendable {
         return value
     }
 
-    private func perform(_ effect: Rules.Effect, _ state: inout State) {
+    @inlinable func perform(_ effect: Rules.Effect, _ state: inout State) {
         switch effect {
         case .send(let message):
             state.queue?.put(.message(message))
@@ -132,12 +135,12 @@ package final class ProtocolShell<View: ProtocolView>: Sendable {
         }
     }
 
-    private func wake() { change { state, now in if !state.isOver { state.machine.wake(at: now, into: &state.effects) } } }
+    @inlinable func wake() { change { state, now in if !state.isOver { state.machine.wake(at: now, into: &state.effects) } } }
 
     // MARK: - The app
 
     /// Tells the machine what the app wants, which `body` says.
-    package func command<Value>(_ body: (inout View) -> (command: Rules.Command, value: Value)) -> Value {
+    @inlinable package func command<Value>(_ body: (inout View) -> (command: Rules.Command, value: Value)) -> Value {
         change { state, now in
             let (command, value) = body(&state.view)
             state.machine.handle(.command(command), at: now, into: &state.effects)
@@ -146,12 +149,14 @@ package final class ProtocolShell<View: ProtocolView>: Sendable {
     }
 
     /// Changes or reads what the app sees, which tells the machine nothing.
-    package func access<Value>(_ body: (inout View, Rules) -> Value) -> Value { state.withLockedValue { body(&$0.view, $0.machine) } }
+    @inlinable package func access<Value>(_ body: (inout View, Rules) -> Value) -> Value {
+        state.withLockedValue { body(&$0.view, $0.machine) }
+    }
 
     /// Whether nothing more comes.
-    package var isOver: Bool { state.withLockedValue(\.isOver) }
+    @inlinable package var isOver: Bool { state.withLockedValue(\.isOver) }
     /// How the socket ended; nil while it lives.
-    package var closure: Closure? { state.withLockedValue(\.closure) }
+    @inlinable package var closure: Closure? { state.withLockedValue(\.closure) }
     /// Why this side last ended a connection; nil if it never did.
-    package var complaint: String? { state.withLockedValue(\.complaint) }
+    @inlinable package var complaint: String? { state.withLockedValue(\.complaint) }
 }

@@ -1,9 +1,9 @@
-package import Holdfast
-package import ProtocolCore
-package import WebSocketCore
+public import Holdfast
+public import ProtocolCore
+public import WebSocketCore
 
 /// What an app sees of a protocol, as a value that its shell keeps behind a lock.
-package protocol ProtocolView: Sendable {
+@usableFromInline package protocol ProtocolView: Sendable {
     /// The protocol's rules.
     associatedtype Rules: ProtocolMachine
     /// Its messages on the wire.
@@ -16,7 +16,7 @@ package protocol ProtocolView: Sendable {
 }
 
 /// How the messages of a protocol lie in messages of a WebSocket, on one connection.
-package protocol ProtocolCoding: Sendable {
+@usableFromInline package protocol ProtocolCoding: Sendable {
     /// A message of the peer's.
     associatedtype Received: Sendable
     /// A message to the peer.

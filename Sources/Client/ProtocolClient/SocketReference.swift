@@ -1,22 +1,22 @@
-package import Holdfast
-package import ProtocolCore
+public import Holdfast
+public import ProtocolCore
 import WebSocketRuntime
 
 /// The socket of a protocol, which belongs to the app and may end first; and how its connections are ended.
-package final class SocketReference: Sendable {
+@usableFromInline package final class SocketReference: Sendable {
     private struct Weak {
         weak var socket: WebSocket?
     }
     private let reference: LockedValue<Weak>
 
-    package init(_ socket: WebSocket) { reference = LockedValue(Weak(socket: socket)) }
+    @usableFromInline package init(_ socket: WebSocket) { reference = LockedValue(Weak(socket: socket)) }
 
     package var socket: WebSocket? { reference.withLockedValue { $0.socket } }
 
     /// Ends a connection, without waiting for it.
     ///
     /// - Parameter connection: The present one; nil if there is none.
-    package func end(_ end: ConnectionEnd, _ connection: WebSocketConnection?) {
+    @usableFromInline package func end(_ end: ConnectionEnd, _ connection: WebSocketConnection?) {
         let socket = socket
         // SAFETY: each task ends with the close handshake, which has a deadline, or with the connection.
         switch end {
@@ -37,7 +37,7 @@ package final class SocketReference: Sendable {
 
 extension ConnectionEnd {
     /// What was wrong with the peer.
-    package var complaint: String? {
+    @usableFromInline package var complaint: String? {
         switch self {
         case .cut(let reason), .close(_, let reason), .reconnect(_, _, let reason): reason
         case .stop: nil

@@ -1,9 +1,10 @@
-package import MachineCore
+public import MachineCore
 
 /// The client's side of a protocol whose connections come and go, as rules.
 ///
 /// `ProtocolShell` runs it over a `WebSocket`: it tells the machine of connections and messages, and carries out its effects in order.
-package protocol ProtocolMachine: Machine where Input == ProtocolInput<Received, Command>, Effect == ProtocolEffect<Sent, Event> {
+@usableFromInline package protocol ProtocolMachine: Machine
+where Input == ProtocolInput<Received, Command>, Effect == ProtocolEffect<Sent, Event> {
     /// A message of the peer's.
     associatedtype Received: Sendable
     /// A message to the peer.
@@ -15,7 +16,7 @@ package protocol ProtocolMachine: Machine where Input == ProtocolInput<Received,
 }
 
 /// What can happen to a protocol.
-package enum ProtocolInput<Received: Sendable, Command: Sendable>: Sendable {
+@usableFromInline package enum ProtocolInput<Received: Sendable, Command: Sendable>: Sendable {
     /// A connection is open. Nothing of an earlier one counts.
     case opened
     /// The connection is gone.
@@ -29,7 +30,7 @@ package enum ProtocolInput<Received: Sendable, Command: Sendable>: Sendable {
 }
 
 /// What a protocol orders, and what it tells.
-package enum ProtocolEffect<Sent: Sendable, Event: Sendable>: Sendable {
+@usableFromInline package enum ProtocolEffect<Sent: Sendable, Event: Sendable>: Sendable {
     /// Send this over the present connection.
     case send(Sent)
     /// End the present connection, after what was ordered before; `lost` follows.

@@ -1,21 +1,21 @@
-package import MachineCore
+public import MachineCore
 
 /// Rings for a shell at its machine's deadline.
 ///
 /// It may ring early, which is harmless: a machine may be woken at any time. So a deadline that moves later costs nothing.
-package final class DeadlineTimer: Sendable {
+@usableFromInline package final class DeadlineTimer: Sendable {
     private let time: LinkTime
     private let alarm = LockedValue<(at: Moment, task: Task<Void, Never>)?>(nil)
 
-    package init(_ time: LinkTime) { self.time = time }
+    @usableFromInline package init(_ time: LinkTime) { self.time = time }
 
     deinit { cancel() }
 
     /// Whether it rings too late for this deadline, or not at all.
-    package func ringsAfter(_ deadline: Moment) -> Bool { alarm.withLockedValue { deadline < $0?.at ?? .distantFuture } }
+    @usableFromInline package func ringsAfter(_ deadline: Moment) -> Bool { alarm.withLockedValue { deadline < $0?.at ?? .distantFuture } }
 
     /// Calls `ring` once, no later than at the deadline.
-    package func set(_ deadline: Moment, ring: @escaping @Sendable () -> Void) {
+    @usableFromInline package func set(_ deadline: Moment, ring: @escaping @Sendable () -> Void) {
         alarm.withLockedValue { alarm in
             guard deadline < alarm?.at ?? .distantFuture else { return }
             alarm?.task.cancel()
@@ -30,7 +30,7 @@ package final class DeadlineTimer: Sendable {
     }
 
     /// Rings no more, until it is set again.
-    package func cancel() {
+    @usableFromInline package func cancel() {
         alarm.withLockedValue { alarm in
             alarm?.task.cancel()
             alarm = nil

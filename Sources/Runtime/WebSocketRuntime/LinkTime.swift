@@ -1,11 +1,11 @@
-package import MachineCore
+public import MachineCore
 
 /// A clock of any kind, read as moments of one link's timeline.
-package struct LinkTime: Sendable {
+@usableFromInline package struct LinkTime: Sendable {
     /// The present.
-    package let now: @Sendable () -> Moment
+    @usableFromInline package let now: @Sendable () -> Moment
     /// Returns then; throws when the task is cancelled.
-    package let sleep: @Sendable (_ until: Moment) async throws -> Void
+    @usableFromInline package let sleep: @Sendable (_ until: Moment) async throws -> Void
 
     /// A timeline that begins at the clock's present.
     package init<C: Clock>(_ clock: C) where C.Duration == Duration {

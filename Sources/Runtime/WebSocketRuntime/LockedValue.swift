@@ -1,18 +1,18 @@
 #if canImport(Darwin)
-    package import Darwin
-    package typealias LockPrimitive = os_unfair_lock
+    public import Darwin
+    @usableFromInline package typealias LockPrimitive = os_unfair_lock
 #elseif canImport(Musl)
-    package import Musl
-    package typealias LockPrimitive = pthread_mutex_t
+    public import Musl
+    @usableFromInline package typealias LockPrimitive = pthread_mutex_t
 #else
-    package import Glibc
-    package typealias LockPrimitive = pthread_mutex_t
+    public import Glibc
+    @usableFromInline package typealias LockPrimitive = pthread_mutex_t
 #endif
 
 /// A value that any thread may read and change, one at a time.
 ///
 /// No task awaits anything while it holds the lock. The standard library's `Mutex` needs iOS 18 and macOS 15, and an app may be without SwiftNIO's.
-package struct LockedValue<Value> {
+@usableFromInline package struct LockedValue<Value> {
     /// The value and its lock in one allocation, for the lock must not move.
     @usableFromInline package final class Storage: ManagedBuffer<Value, LockPrimitive> {
         #if !canImport(Darwin)

@@ -3,7 +3,7 @@ import WebSocketRuntime
 /// Lets tasks wait until something has changed since they last looked.
 ///
 /// Read ``version`` before looking; a change between the look and the wait is then not missed.
-package final class Changes: Sendable {
+@usableFromInline package final class Changes: Sendable {
     private struct State {
         var version: UInt64 = 0
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
@@ -11,11 +11,11 @@ package final class Changes: Sendable {
     }
     private let state = LockedValue(State())
 
-    package init() {}
+    @usableFromInline package init() {}
 
-    package var version: UInt64 { state.withLockedValue { $0.version } }
+    @usableFromInline package var version: UInt64 { state.withLockedValue { $0.version } }
 
-    package func announce() {
+    @usableFromInline package func announce() {
         let waiters = state.withLockedValue { state in
             state.version += 1
             defer { state.waiters = [:] }
@@ -25,7 +25,7 @@ package final class Changes: Sendable {
     }
 
     /// Returns after a change since `version`, or when the task is cancelled.
-    package func next(after version: UInt64) async {
+    @usableFromInline package func next(after version: UInt64) async {
         let id = state.withLockedValue { state in
             state.lastWaiter += 1
             return state.lastWaiter

@@ -221,7 +221,8 @@ extension RoomsMachine {
         case .reconnect:
             // A hub that stops has said, or will say, when to come back.
             if isGreeting || refusal.code != .stopping { breakOff(after: 0, at: now, into: &effects) }
-        case .never where isGreeting && refusal.code == .count: breakOff(after: policy.crowdedPause.wholeMilliseconds, at: now, into: &effects)
+        case .never where isGreeting && refusal.code == .count:
+            breakOff(after: policy.crowdedPause.wholeMilliseconds, at: now, into: &effects)
         case .never where isGreeting || (1000..<3000).contains(refusal.code.rawValue):
             drop(at: now, into: &effects)
             effects.append(.stop(refusal))
