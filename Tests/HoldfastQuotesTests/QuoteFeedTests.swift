@@ -133,6 +133,17 @@ import Testing
         #expect(stage.feed.complaint == "the server agreed on no subprotocol of ours")
     }
 
+    @Test func `a refusal of what nobody asked for harms nobody`() async throws {
+        let stage = QuoteStage()
+        let peer = try await stage.accept()
+        for id in [Int64.min, -1, 0, 1, .max] { try await peer.send(.refusal(.init(id: id, code: .badRequest, message: "no"))) }
+        try stage.feed.subscribe("*")
+        #expect(try await peer.request() == .subscribe(id: 1, symbols: ["*"], rate: nil))
+        try await peer.snapshot(1, [("SAIL", 1, 100)])
+        await stage.until { $0.isCurrent }
+        #expect(stage.feed.counts.connections == 1)
+    }
+
     // MARK: - Updates
 
     @Test func `a reader gets all there is, then what changes, each symbol once and the newest`() async throws {

@@ -90,6 +90,13 @@ import WebSocketRuntime
         #expect(queue.count == OutgoingLimits.all)
     }
 
+    @Test func `much that is ordered at once is no reason to cut a connection that was not asked yet`() {
+        for _ in 0..<OutgoingLimits.all + 10 { put("x") }
+        queue.put(.end(.stop))
+        queue.drain()
+        #expect(told == [.stop] && queue.count >= OutgoingLimits.all)
+    }
+
     @Test func `waiting for room ends at its moment`() async throws {
         try fill()
         put("1")

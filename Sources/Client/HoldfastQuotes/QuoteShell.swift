@@ -25,7 +25,7 @@ struct QuoteView: ProtocolView {
     mutating func hear(_ event: Book.Event, waking woken: inout [Changes]) {
         switch event {
         case .refused(let id, let code, let message):
-            if let id, 1...lastSubscription ~= id { refusals[id] = QuoteRefusal(code: code, message: message) }
+            if let id, id > 0, id <= lastSubscription { refusals[id] = QuoteRefusal(code: code, message: message) }
         case .changed(let places):
             for id in readers.keys { readers[id]?.changes.note(places) }
             woken += readers.values.map(\.arrivals)

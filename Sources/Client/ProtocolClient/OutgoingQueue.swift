@@ -11,7 +11,7 @@ public import WebSocketRuntime
     @usableFromInline package static let senders = 512
     /// Before nothing more is read: a peer that asks for more than it takes waits for its answers.
     @usableFromInline package static let reader = 4096
-    /// Before the connection is cut.
+    /// Before a connection that takes nothing is cut.
     @usableFromInline package static let all = 65_536
 }
 
@@ -36,6 +36,8 @@ public import WebSocketRuntime
         @usableFromInline var isOver = false
         /// What cannot wait for the messages before it.
         @usableFromInline var urgent: ConnectionEnd?
+        /// How many tasks wait for room.
+        @usableFromInline var waiters = 0
 
         @usableFromInline init() {}
     }
@@ -62,8 +64,9 @@ public import WebSocketRuntime
             guard !state.isOver else { return }
             // A connection that takes nothing takes no farewell either.
             if state.isCongested, case .end(let end) = item { return state.urgent = end }
-            if state.items.count < OutgoingLimits.all { return state.items.append(item) }
-            state.urgent = .cut(reason: "the peer takes nothing, and too much waits")
+            // What was ordered at once, and not offered yet, is no fault of the peer's.
+            if !state.isCongested || state.items.count < OutgoingLimits.all { return state.items.append(item) }
+            state.urgent = state.urgent ?? .cut(reason: "the peer takes nothing, and too much waits")
         }
     }
 
@@ -84,7 +87,11 @@ public import WebSocketRuntime
                     }
                 }
             }
-            state.withLockedValue { $0.isBusy = false }
+            let isAwaited = state.withLockedValue { state in
+                state.isBusy = false
+                return state.waiters > 0
+            }
+            if isAwaited { changes.announce() }
         }
     }
 
@@ -145,9 +152,9 @@ public import WebSocketRuntime
         while true {
             let (item, isRelieved) = state.withLockedValue { state -> (Item?, Bool) in
                 guard !state.isOver, let item = state.items.popFirst() else { return (nil, false) }
-                // Just below each limit, and not for every message.
+                // Just below each limit, with this one, and not for every message.
                 let step = OutgoingLimits.senders / 2
-                return (item, state.items.count % step == step - 1)
+                return (item, state.items.count % step == step - 2)
             }
             if isRelieved { changes.announce() }
             guard let item else { return nil }
@@ -171,11 +178,13 @@ public import WebSocketRuntime
 
     /// Waits until fewer messages wait, the connection is over, or it is told after a change that this has been long enough.
     @usableFromInline package func room(below limit: Int, isEnough: () -> Bool = { false }) async {
+        state.withLockedValue { $0.waiters += 1 }
+        defer { state.withLockedValue { $0.waiters -= 1 } }
         while !Task.isCancelled {
             let version = changes.version
             let hasRoom = state.withLockedValue { state in
-                // One is with the task that waits for the connection.
-                state.isOver || state.isBroken || state.items.count + (state.isCongested ? 1 : 0) < limit
+                // One at least is with whoever sends.
+                state.isOver || state.isBroken || state.items.count + (state.isBusy ? 1 : 0) < limit
             }
             if hasRoom || isEnough() { return }
             await changes.next(after: version)
