@@ -136,7 +136,7 @@ import Testing
     @Test func `a refusal of what nobody asked for harms nobody`() async throws {
         let stage = QuoteStage()
         let peer = try await stage.accept()
-        for id in [Int64.min, -1, 0, 1, .max] { try await peer.send(.refusal(.init(id: id, code: .badRequest, message: "no"))) }
+        for id in [Int64(0), 1, 7] { try await peer.send(.refusal(.init(id: id, code: .badRequest, message: "no"))) }
         try stage.feed.subscribe("*")
         #expect(try await peer.request() == .subscribe(id: 1, symbols: ["*"], rate: nil))
         try await peer.snapshot(1, [("SAIL", 1, 100)])
