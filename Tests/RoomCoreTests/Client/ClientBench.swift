@@ -74,7 +74,7 @@ struct ClientBench {
     /// A room that is joined and live, with what is stored, and what the hub adds.
     static func live(
         policy: RoomsPolicy = RoomsPolicy(), stored: StoredRoom = StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1),
-        wish: JoinWish = JoinWish(), rights: RoomRights = .member, high: Int64? = nil
+        wish: JoinWish = JoinWish(), rights: RoomRights = .member, high: Int64? = nil, base: Int64 = 1
     ) -> ClientBench {
         var bench = ClientBench(policy: policy)
         bench.handle(.join(abc, wish))
@@ -82,7 +82,9 @@ struct ClientBench {
         bench.open()
         bench.welcome()
         bench.receive(
-            .state(after: stored.cursor.seq, high: high ?? (stored.outbox.first?.publication.cseq ?? stored.next) - 1, rights: rights))
+            .state(
+                after: stored.cursor.seq, base: base, high: high ?? (stored.outbox.first?.publication.cseq ?? stored.next) - 1,
+                rights: rights))
         bench.write()
         _ = bench.look()
         return bench

@@ -457,14 +457,23 @@ import Testing
         }
     }
 
-    @Test func `a message that was given up and stored after all is told so; one that the hub no longer knows is uncertain`() {
-        for failure in [OutboxFailure.expired, .tooLong] {
-            var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1)
-            bench.receive(.ack(1, seq: 5, id: 1, dup: true))
-            #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1)])
-            bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1)
-            bench.receive(.ack(1, seq: 0, id: nil, dup: true))
-            #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
-        }
+    @Test(arguments: [OutboxFailure.expired, .tooLong, .discarded])
+    func `a message that was given up, and stored before, is told to be stored`(failure: OutboxFailure) {
+        var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1)
+        bench.receive(.ack(1, seq: 5, id: 1, dup: true))
+        #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1)])
+        bench.write()
+        #expect(bench.news() == [.stored(abc, .of(1), LogPosition(epoch: epoch, seq: 5))])
+    }
+
+    @Test(arguments: [OutboxFailure.expired, .tooLong, .discarded])
+    func `a message that was given up is uncertain if the log may have held it, and has lost entries since`(failure: OutboxFailure) {
+        var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1, base: 2)
+        bench.receive(.ack(1, seq: 0, id: nil, dup: true))
+        #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
+        bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1, base: 1)
+        bench.receive(.ack(1, seq: 0, id: nil, dup: true))
+        let change = failure == .discarded ? StoreChange.remove(abc, cseq: 1) : .mark(abc, cseq: 1, .failed(failure))
+        #expect(bench.commits.last?.changes == [change])
     }
 }

@@ -29,6 +29,9 @@ struct Outbox: Hashable, Sendable {
         /// Whether the app knows already that it failed.
         var isTold = false
         var fate = Fate.unknown
+
+        /// Whether it may be in the log, as long as nothing more is known.
+        var mayBeStored: Bool { if case .burning(let failure) = state { failure.mayBeStored } else { true } }
     }
     /// What an ack means for a message.
     enum Outcome: Hashable, Sendable {
@@ -221,14 +224,16 @@ struct Outbox: Hashable, Sendable {
     ///
     /// A message is stored only if its own name was acked, with its place in the log. Without a place it may be one that retention has
     /// passed, or a void of a later life of this store, which a backup knows nothing of.
-    func outcome(of ack: HubFrame.Ack) -> Outcome {
+    ///
+    /// - Parameter isTrimmed: Whether the log has lost entries; otherwise nothing under a number is proof that nothing was.
+    func outcome(of ack: HubFrame.Ack, isTrimmed: Bool) -> Outcome {
         guard let row = self[ack.cseq] else { return .nothing }
         if let id = ack.id, id != row.publication.id { return .foreign }
         switch row.state {
         case .burning(let failure):
             if ack.id != nil, ack.seq > 0 { return .stored(row) }
-            // A refused one never was in the log; one that was given up here may have been, and be forgotten since.
-            return ack.id == nil && [.expired, .tooLong].contains(failure) ? .uncertain(row) : .burnt(row, failure)
+            // A refused one never was in the log; another may have been, and be forgotten since.
+            return ack.id == nil && isTrimmed && failure.mayBeStored ? .uncertain(row) : .burnt(row, failure)
         default: return ack.id != nil && ack.seq > 0 ? .stored(row) : .uncertain(row)
         }
     }

@@ -92,8 +92,7 @@ extension Outbox {
         var rows: [OutboxRow] = []
         for old in (failures + old.rows).sorted(by: { $0.publication.cseq < $1.publication.cseq }) {
             var row = old
-            // What was given up here, too: it may have been stored before.
-            if row.fate == .uncertain, [.queued, .burning(.discarded), .burning(.expired), .burning(.tooLong)].contains(row.state) {
+            if row.fate == .uncertain, row.mayBeStored {
                 (row.state, row.isTold) = (.burning(.uncertain), true)
                 uncertain.append(row.publication.id)
             }

@@ -63,6 +63,8 @@ struct RoomSeat: Hashable, Sendable {
 
     var epoch: UInt64 = 0
     var head: Int64 = 0
+    /// The number of the first entry that the hub retains, as it was last told.
+    var base: Int64 = 1
     var rights: RoomRights = []
     /// The greatest number of ours that the hub is known to have.
     var high: Int64 = 0

@@ -18,7 +18,7 @@ extension RoomsMachine {
         let isFirst = !seats[place].isAttached
         seats[place].isAttached = true
         (seats[place].putOffs, seats[place].epoch) = (0, state.epoch)
-        (seats[place].head, seats[place].rights) = (max(state.head, 0), state.rights)
+        (seats[place].head, seats[place].base, seats[place].rights) = (max(state.head, 0), state.base, state.rights)
         seats[place].high = isFirst ? state.high : max(seats[place].high, state.high)
         if reads { store(state, at: place, now, into: &effects) }
         guard seats[place].isAttached else { return }

@@ -207,7 +207,7 @@ extension RoomsMachine {
                 seats[place].outbox.settle(from: ack.cseq, .free)
                 continue
             }
-            switch seats[place].outbox.outcome(of: ack) {
+            switch seats[place].outbox.outcome(of: ack, isTrimmed: seats[place].base > 1) {
             case .nothing: break
             case .stored(let row):
                 seats[place].outbox.remove(ack.cseq)

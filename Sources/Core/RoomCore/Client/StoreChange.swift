@@ -69,6 +69,9 @@ public struct OutboxFailure: Hashable, Sendable {
     public static let uncertain = OutboxFailure(code: Refusal.Code(rawValue: 0), text: "it may have been stored; the hub no longer knows")
     /// The app discarded it before it was stored.
     public static let discarded = OutboxFailure(code: Refusal.Code(rawValue: 0), text: "it was discarded")
+
+    /// Whether the message may be in the log all the same: it was given up without a look at what the hub has under its number.
+    var mayBeStored: Bool { [.expired, .tooLong, .discarded].contains(self) }
 }
 
 /// What a client has stored of a room.
