@@ -160,7 +160,9 @@ let package = Package(
             name: "QuotesCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"],
             path: "Sources/Core/QuotesCore", swiftSettings: pure),
         .target(name: "RoomCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/RoomCore", swiftSettings: pure),
-        .target(name: "WAMPCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/WAMPCore", swiftSettings: pure),
+        .target(
+            name: "WAMPCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"], path: "Sources/Core/WAMPCore",
+            swiftSettings: pure),
 
         // Runtime: where rules meet the world.
         .systemLibrary(
@@ -339,9 +341,11 @@ let package = Package(
             swiftSettings: strict),
         // Does anything to a client and a router of WAMP, and judges what they make of it: tests by chance, the fuzzer by bytes.
         .target(
-            name: "WAMPAudit", dependencies: ["MachineCore", "CodecCore", "WAMPCore"], path: "Tests/WAMPAudit", swiftSettings: strict),
+            name: "WAMPAudit", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WAMPCore"], path: "Tests/WAMPAudit",
+            swiftSettings: strict),
         .testTarget(
-            name: "WAMPCoreTests", dependencies: ["MachineCore", "CodecCore", "WAMPCore", "WAMPAudit", "HoldfastTesting"],
+            name: "WAMPCoreTests",
+            dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WAMPCore", "WAMPAudit", "HoldfastTesting"],
             swiftSettings: strict),
         .testTarget(name: "WAMPSigningTests", dependencies: ["CodecCore", "WAMPCore", "WAMPSigning", crypto], swiftSettings: strict),
         .testTarget(

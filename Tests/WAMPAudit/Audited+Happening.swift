@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import WAMPCore
 
 /// What happens, as the machine is told.
@@ -9,7 +10,7 @@ extension Audited {
         case .open:
             endSession()
             (isOpen, isSilenced) = (true, isOver)
-            return .opened(authExtra: [:])
+            return .opened([:])
         case .lose:
             endSession()
             isOpen = false
@@ -17,31 +18,33 @@ extension Audited {
         case .welcome: return isGreeting ? .received(.welcome(session: 1, details: Self.everything)) : nil
         case .call(let number, let timeout):
             return begin(number, .call).map {
-                .call($0, procedure: "com.add", .none, CallOptions(timeout: timeout, wantsProgress: number % 2 == 1))
+                .command(.call($0, procedure: "com.add", .none, CallOptions(timeout: timeout, wantsProgress: number % 2 == 1)))
             }
         case .callInParts(let number):
-            return begin(number, .call).map { .callInParts($0, procedure: "com.add", .none, CallOptions(joinPatience: .seconds(3))) }
-        case .part(let number): return .part(ClientHandle(number), .none, isLast: number % 3 == 0)
-        case .cancel(let number): return .cancel(ClientHandle(number))
+            return begin(number, .call).map {
+                .command(.callInParts($0, procedure: "com.add", .none, CallOptions(joinPatience: .seconds(3))))
+            }
+        case .part(let number): return .command(.part(ClientHandle(number), .none, isLast: number % 3 == 0))
+        case .cancel(let number): return .command(.cancel(ClientHandle(number)))
         case .publish(let number, let isAcknowledged):
             return begin(number, .publication).map {
-                .publish($0, topic: "com.chat", .none, PublishOptions(isAcknowledged: isAcknowledged, patience: .seconds(2)))
+                .command(.publish($0, topic: "com.chat", .none, PublishOptions(isAcknowledged: isAcknowledged, patience: .seconds(2))))
             }
         case .listen(let number, let topic, let wantsRetained, let history):
             let options = SubscribeOptions(wantsRetained: wantsRetained, historyAfterGap: history)
             let patience: Duration? = number % 5 == 0 ? nil : .seconds(4)
-            return begin(number, .listener).map { .subscribe($0, TopicKey(topic), options, patience: patience) }
+            return begin(number, .listener).map { .command(.subscribe($0, TopicKey(topic), options, patience: patience)) }
         case .unsubscribe(let number) where number % 2 == 1:
             let handle = end(byApp: number, .listener)
             if let handle { live[handle] = .leaver }
-            return handle.map { .endSubscription($0) }
-        case .unsubscribe(let number): return end(byApp: number, .listener).map { .unsubscribe($0) }
+            return handle.map { .command(.endSubscription($0)) }
+        case .unsubscribe(let number): return end(byApp: number, .listener).map { .command(.unsubscribe($0)) }
         case .offer(let number, let uri):
             let patience: Duration? = number % 5 == 0 ? nil : .seconds(4)
             return begin(number, .procedure).map {
-                .register($0, procedure: uri, RegisterOptions(takeoverPatience: .seconds(6)), patience: patience)
+                .command(.register($0, procedure: uri, RegisterOptions(takeoverPatience: .seconds(6)), patience: patience))
             }
-        case .unregister(let number): return end(byApp: number, .procedure).map { .unregister($0) }
+        case .unregister(let number): return end(byApp: number, .procedure).map { .command(.unregister($0)) }
         case .accept(let place): return takeRequest(place).flatMap { accept($0) }.map { .received($0) }
         case .refuse(let place, let uri): return takeRequest(place).flatMap { refuse($0, uri) }.map { .received($0) }
         case .progress:
@@ -72,14 +75,15 @@ extension Audited {
             return ids.indices.contains(place) ? .received(.interrupt(request: ids[place], options: [:])) : nil
         case .yield(let place, let isFinal):
             guard invocations.indices.contains(place) else { return nil }
-            return .yield(isFinal ? invocations.remove(at: place) : invocations[place], .none, isFinal: isFinal)
+            return .command(.yield(isFinal ? invocations.remove(at: place) : invocations[place], .none, isFinal: isFinal))
         case .fail(let place):
-            return invocations.indices.contains(place) ? .fail(invocations.remove(at: place), uri: "com.acme.wrong", .none) : nil
+            guard invocations.indices.contains(place) else { return nil }
+            return .command(.fail(invocations.remove(at: place), uri: "com.acme.wrong", .none))
         case .goodbye: return .received(.goodbye(details: [:], reason: "wamp.close.normal", .none))
         case .abort(let reason): return .received(.abort(details: [:], reason: reason, .none))
         case .leave:
             hasLeft = true
-            return .leave(reason: "wamp.close.close_realm")
+            return .command(.leave(reason: "wamp.close.close_realm"))
         case .nonsense(let message): return isNonsense(message) ? .received(message) : nil
         }
     }

@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import WAMPCore
 
 /// What is made of it.
@@ -7,13 +8,15 @@ extension Audited {
     mutating func judge(_ effect: ClientEffect) {
         switch effect {
         case .send(let message): judge(message)
-        case .prove, .check: expect(false, "nobody asked for a proof")
-        case .drop(let ending):
+        case .event(.challenged), .event(.welcomed): expect(false, "nobody asked for a proof")
+        case .event(.testamentFailed): expect(false, "nobody left a testament")
+        case .event(.ended(let ending)):
             expect(!hasJoined, "who is told to end the connection is told before that the session is over")
             if ending.isFinal { isOver = true }
             isSilenced = true
             endSession()
-        case .news(let news): judge(news)
+        case .end: expect(isSilenced, "a connection is ended for a reason")
+        case .event(let news): judge(news)
         }
     }
 
@@ -75,6 +78,7 @@ extension Audited {
         case .joined:
             expect(!hasJoined, "a session is joined once")
             (isGreeting, hasJoined) = (false, true)
+        case .challenged, .welcomed, .ended, .testamentFailed: break
         case .parted:
             hasJoined = false
             invocations = []

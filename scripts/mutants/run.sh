@@ -9,7 +9,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 case ${1:-} in
 session) core=SessionCore modules=(MachineCore WebSocketCore) runs=100 ;;
-wamp) core=WAMPCore modules=(MachineCore CodecCore) runs=50 ;;
+wamp) core=WAMPCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
 hub) core=RoomCore modules=(MachineCore CodecCore) runs=50 ;;
 store) core=RoomCore modules=(MachineCore CodecCore) runs=50 ;;
 *)

@@ -50,7 +50,7 @@ public final class QuoteFeed: Sendable {
     ///   - clock: What the feed's patience is measured with.
     public init<C: Clock>(over socket: WebSocket, rate: Int? = nil, clock: C = ContinuousClock()) where C.Duration == Duration {
         let book = Book(rate: rate.map { Int64(min(max($0, 1), 1000)) })
-        let shell = QuoteShell(book, QuoteView(), over: socket, time: LinkTime(clock))
+        let shell = QuoteShell(book, QuoteView(), (), over: socket, time: LinkTime(clock))
         (self.socket, self.shell) = (socket, shell)
         let events = socket.events
         // SAFETY: owned by this object and cancelled with it.

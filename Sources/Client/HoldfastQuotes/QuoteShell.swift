@@ -1,6 +1,7 @@
 import Holdfast
 import MachineCore
 import ProtocolClient
+import ProtocolCore
 import QuotesCore
 import WebSocketCore
 
@@ -11,6 +12,7 @@ typealias QuoteShell = ProtocolShell<QuoteView>
 struct QuoteView: ProtocolView {
     typealias Rules = Book
     typealias Coding = QuotesCodec
+    typealias Context = Void
     /// Who takes what has changed.
     private struct Reader {
         var changes = ChangeList()
@@ -22,7 +24,15 @@ struct QuoteView: ProtocolView {
     private var readers: [UInt64: Reader] = [:]
     private var lastReader: UInt64 = 0
 
-    mutating func hear(_ event: Book.Event, waking woken: inout [Changes]) {
+    static func coding(for opening: Opening, _: Void) -> QuotesCodec? { QuotesCodec(subprotocol: opening.subprotocol) }
+
+    func open(_ coding: QuotesCodec?, in shell: QuoteShell, _ woken: inout [Changes]) -> ConnectionEnd? {
+        coding == nil ? .close(.protocolError, reason: "the server agreed on no subprotocol of ours") : nil
+    }
+
+    func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: QuoteShell, _ woken: inout [Changes]) {}
+
+    mutating func hear(_ event: Book.Event, in shell: QuoteShell, _ woken: inout [Changes]) {
         switch event {
         case .refused(let id, let code, let message):
             if let id, id > 0, id <= lastSubscription { refusals[id] = QuoteRefusal(code: code, message: message) }
@@ -32,18 +42,20 @@ struct QuoteView: ProtocolView {
         }
     }
 
-    func end(waking woken: inout [Changes]) { woken += readers.values.map(\.arrivals) }
+    func end(_ closure: Closure?, in shell: QuoteShell, _ woken: inout [Changes]) { woken += readers.values.map(\.arrivals) }
+
+    static func perform(_ changes: Changes, in shell: QuoteShell) { changes.announce() }
 }
 
 extension QuoteShell {
     func subscribe(_ patterns: [SymbolPattern]) -> QuoteSubscription {
-        command { view in
+        command { view, _ in
             let id = view.newSubscription()
             return (.subscribe(id: id, patterns), QuoteSubscription(id: id, patterns: patterns))
         }
     }
 
-    func unsubscribe(_ id: Int64) { command { view in (.unsubscribe(id: id), view.forget(id)) } }
+    func unsubscribe(_ id: Int64) { command { view, _ in (.unsubscribe(id: id), view.forget(id)) } }
     func refusal(of id: Int64) -> QuoteRefusal? { access { view, _ in view.refusal(of: id) } }
 
     var quotes: [Quote] { access { _, book in (0..<book.count).compactMap { book[$0] } } }

@@ -1,5 +1,5 @@
 import CodecCore
-import WebSocketRuntime
+import ProtocolClient
 public import WAMPCore
 
 extension WAMPClient {
@@ -16,17 +16,18 @@ extension WAMPClient {
     public func addTestament<Content>(
         _ topic: Topic<Content>, _ content: Content, options: PublishOptions = PublishOptions(), scope: TestamentScope = .destroyed
     ) async throws(WAMPError) {
-        let testament = try WAMPTestament(topic, content, options, scope, desk.serialization)
-        try await desk.settle(WAMPTestament.procedure) { desk.begin(testament, $0) }
+        let testament = try Testament(topic, content, options, scope, shell.serialization)
+        _ = try await shell.call(Testament.procedure, testament.call, shell.options(handingIn: testament))
     }
 
     /// Has the router forget the testaments of a scope.
     public func flushTestaments(_ scope: TestamentScope = .destroyed) async throws(WAMPError) {
-        try await desk.settle(WAMPTestament.flush) { desk.beginFlush(scope, $0) }
+        shell.command(.forgetTestaments(scope))
+        _ = try await shell.call(Testament.flush, scope.arguments, shell.options(handingIn: nil))
     }
 }
 
-extension WAMPTestament {
+extension Testament {
     init<Content>(
         _ topic: Topic<Content>, _ content: Content, _ options: PublishOptions, _ scope: TestamentScope, _ serialization: WAMPSerialization?
     ) throws(WAMPError) {
@@ -38,52 +39,26 @@ extension WAMPTestament {
     }
 }
 
-extension WAMPDesk {
+extension TestamentScope {
+    /// What a call to flush carries.
+    fileprivate var arguments: WAMPArguments { WAMPArguments(keywords: ["scope": .text(rawValue)]) }
+}
+
+extension WAMPShell {
+    fileprivate func options(handingIn testament: Testament?) -> CallOptions {
+        var options = CallOptions(timeout: context.options.answerPatience)
+        options.testament = testament
+        return options
+    }
+
     /// Hands a testament in.
-    func begin(_ testament: WAMPTestament, _ reply: @escaping @Sendable (Result<Void, WAMPError>) -> Void) -> ClientHandle? {
-        beginCall(
-            WAMPTestament.procedure, testament.call, CallOptions(timeout: options.answerPatience),
-            .closure { [weak self] result in
-                // Kept before anything else that comes is looked at: it may be the loss of the session that has it.
-                if case .success = result { self?.state.withLockedValue { $0.testaments.append(testament) } }
-                reply(result.map { _ in })
-            })
+    func begin(_ testament: Testament, _ reply: @escaping @Sendable (Result<Void, WAMPError>) -> Void) -> ClientHandle? {
+        beginCall(Testament.procedure, testament.call, options(handingIn: testament), .closure { reply($0.map { _ in }) })
     }
 
     /// Has the testaments of a scope forgotten, here and by the router.
     func beginFlush(_ scope: TestamentScope, _ reply: @escaping @Sendable (Result<Void, WAMPError>) -> Void) -> ClientHandle? {
-        state.withLockedValue { $0.testaments.removeAll { $0.scope == scope } }
-        let call = WAMPArguments(keywords: ["scope": .text(scope.rawValue)])
-        return beginCall(WAMPTestament.flush, call, CallOptions(timeout: options.answerPatience), .closure { reply($0.map { _ in }) })
-    }
-
-    /// Begins one of these, and waits for it.
-    func settle(
-        _ procedure: String, _ begin: (@escaping @Sendable (Result<Void, WAMPError>) -> Void) -> ClientHandle?
-    ) async throws(WAMPError) {
-        try await roomToSend(within: options.answerPatience, "CALL \(procedure)")
-        _ = try await outcome { [weak self] in
-            self?.cancel($0)
-        } _: { (reply: WAMPReply<Void>) in
-            begin { reply.end($0) }
-        }
-    }
-
-    /// The session is another, and the router knows no testament of it.
-    ///
-    /// However much waits to be sent: nobody else would try again.
-    func restoreTestaments() {
-        change { state, now in
-            for testament in state.testaments {
-                let handle = Self.newHandle(&state)
-                let reply = WAMPReply<WAMPArguments>.closure { [weak self] result in
-                    // With the connection lost again the next one tries again.
-                    if case .failure(let error) = result, ![.connectionLost, .notJoined].contains(error.code) { self?.log(error) }
-                }
-                state.pending[handle] = .call(reply, WAMPRequest(kind: "CALL", uri: WAMPTestament.procedure))
-                let options = CallOptions(timeout: options.answerPatience, joinPatience: nil)
-                Self.tell(.call(handle, procedure: WAMPTestament.procedure, testament.call, options), &state, now)
-            }
-        }
+        command(.forgetTestaments(scope))
+        return beginCall(Testament.flush, scope.arguments, options(handingIn: nil), .closure { reply($0.map { _ in }) })
     }
 }

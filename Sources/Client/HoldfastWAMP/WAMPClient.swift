@@ -1,5 +1,6 @@
 public import Holdfast
 import MachineCore
+import ProtocolClient
 public import WAMPCore
 import WebSocketRuntime
 
@@ -21,7 +22,7 @@ import WebSocketRuntime
 public final class WAMPClient: Sendable {
     /// The connection's life: its state, its statistics.
     public let socket: WebSocket
-    let desk: WAMPDesk
+    let shell: WAMPShell
     private let run: Task<Void, Never>
 
     /// Starts to connect.
@@ -61,22 +62,23 @@ public final class WAMPClient: Sendable {
         socket: WebSocket, realm: String, authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
         clock: C = ContinuousClock(), seed: UInt64 = .random(in: .min ... .max)
     ) where C.Duration == Duration {
-        let desk = WAMPDesk(
-            socket, realm: realm, authentication: authentication, options: options.hearing(socket), time: LinkTime(clock), seed: seed)
-        (self.socket, self.desk) = (socket, desk)
+        let context = WAMPContext(options.hearing(socket), authentication, socket.secrets)
+        let machine = ClientMachine(policy: context.options.policy(realm, authentication), seed: seed)
+        let shell = WAMPShell(machine, WAMPView(), context, over: socket, time: LinkTime(clock))
+        (self.socket, self.shell) = (socket, shell)
         let events = socket.events
         // SAFETY: owned by this object and cancelled with it.
-        run = Task { await desk.follow(events) }
+        run = Task { await shell.follow(events) }
     }
 
     deinit {
         run.cancel()
-        // The task may hold the desk for a moment longer.
-        desk.finish(nil)
+        // The task may hold the shell for a moment longer.
+        shell.finish(nil)
     }
 
     /// How it stands with the router.
-    public var state: WAMPState { desk.clientState }
+    public var state: WAMPState { shell.wampState }
 
     /// How it stands with the router, the present state first; ends with ``WAMPState/closed(_:)``.
     ///
@@ -88,17 +90,14 @@ public final class WAMPClient: Sendable {
     /// - Parameter patience: How long to wait; nil: as long as it takes.
     @discardableResult
     public func joined(within patience: Duration? = nil) async throws(WAMPError) -> JoinedSession {
-        try await desk.joined(within: patience)
+        try await shell.joined(within: patience)
     }
 
     /// Leaves the realm and closes the socket for good; returns when that is done.
     ///
     /// The router is told goodbye, and has ``WAMPOptions/goodbyePatience`` to answer. What waits for an answer ends with
     /// ``WAMPError/Code/closed``, streams end in peace.
-    public func close() async {
-        desk.leave()
-        await desk.over()
-    }
+    public func close() async { await shell.close() }
 }
 
 extension WAMPClient: CustomStringConvertible, CustomReflectable {
@@ -111,5 +110,5 @@ extension WAMPClient: CustomStringConvertible, CustomReflectable {
 
 extension WAMPClient {
     /// How many messages wait because the connection takes nothing.
-    package var waitingToSend: Int { desk.waitingToSend }
+    package var waitingToSend: Int { shell.waitingToSend }
 }

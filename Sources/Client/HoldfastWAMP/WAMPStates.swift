@@ -27,14 +27,14 @@ public struct WAMPStates: AsyncSequence, Sendable {
         /// Waits for another state; nil after the last, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> WAMPState? {
             while !isOver, !Task.isCancelled {
-                let version = client.desk.changes.version
+                let version = client.shell.changes.version
                 guard version == seen else {
                     seen = version
                     let state = client.state
                     if case .closed = state { isOver = true }
                     return state
                 }
-                await client.desk.changes.next(after: version)
+                await client.shell.changes.next(after: version)
             }
             return nil
         }

@@ -10,7 +10,7 @@ public import WebSocketRuntime
 /// ``OutgoingQueue``.
 @usableFromInline package final class ProtocolShell<View: ProtocolView>: Sendable {
     @usableFromInline package typealias Rules = View.Rules
-    @usableFromInline typealias Queue = OutgoingQueue<Rules.Sent>
+    @usableFromInline package typealias Queue = OutgoingQueue<Rules.Sent>
     @usableFromInline struct State: Sendable {
         @usableFromInline var machine: Rules
         @usableFromInline var view: View
@@ -18,7 +18,9 @@ public import WebSocketRuntime
         @usableFromInline var queue: Queue?
         /// Something was put into the queue.
         @usableFromInline var hasOutput = false
-        @usableFromInline var woken: [Changes] = []
+        @usableFromInline var deeds: [View.Deed] = []
+        /// The socket is to be stopped, and there is no connection that could say so.
+        @usableFromInline var stops = false
         @usableFromInline var complaint: String?
         @usableFromInline var closure: Closure?
         @usableFromInline var isOver = false
@@ -27,13 +29,14 @@ public import WebSocketRuntime
     }
 
     @usableFromInline package let time: LinkTime
+    @usableFromInline package let context: View.Context
     @usableFromInline let timer: DeadlineTimer
     @usableFromInline let socket: SocketReference
     @usableFromInline let state: LockedValue<State>
 
     /// - Parameter socket: Belongs to the app, and may end before the shell does.
-    @usableFromInline package init(_ machine: Rules, _ view: View, over socket: WebSocket, time: LinkTime) {
-        (self.time, timer, self.socket) = (time, DeadlineTimer(time), SocketReference(socket))
+    @usableFromInline package init(_ machine: Rules, _ view: View, _ context: View.Context, over socket: WebSocket, time: LinkTime) {
+        (self.time, self.context, timer, self.socket) = (time, context, DeadlineTimer(time), SocketReference(socket))
         state = LockedValue(State(machine, view))
     }
 
@@ -48,9 +51,12 @@ public import WebSocketRuntime
             case .message(let message):
                 guard let (queue, coding) = link else { continue }
                 receive(message, coding, queue)
+                // A peer that asks for more than it takes is read no further.
                 if queue.count >= OutgoingLimits.reader { await queue.room(below: OutgoingLimits.reader) }
             case .state(.connected): break
-            case .state, .reconnecting: change { lose(&$0, $1) }
+            case .state(.waiting(_, let cause)), .state(.disconnected(let cause)): lose(because: cause)
+            case .state: lose(because: nil)
+            case .reconnecting(_, _, let cause): lose(because: cause, isRetrying: true)
             case .closed(let closure): finish(closure)
             case .dropped, .undecodable, .missed: break
             }
@@ -59,26 +65,39 @@ public import WebSocketRuntime
     }
 
     @inlinable func open(_ opening: Opening) -> (Queue, View.Coding)? {
-        guard let coding = View.Coding(subprotocol: opening.subprotocol) else {
-            let end = ConnectionEnd.close(.protocolError, reason: "the server agreed on no subprotocol of ours")
-            state.withLockedValue { $0.complaint = end.complaint }
-            socket.end(end, opening.connection)
+        let coding = View.coding(for: opening, context)
+        let queue = coding.map { coding in
+            Queue(opening.connection, encode: coding.encode) { [weak self] in self?.end($0, $1) }
+        }
+        let end = change { state, now -> ConnectionEnd? in
+            lose(&state, now, because: nil)
+            if let end = state.view.open(coding, in: self, &state.deeds) {
+                state.complaint = end.complaint ?? state.complaint
+                return end
+            }
+            guard let queue, let coding else { return .stop }
+            state.queue = queue
+            state.machine.handle(.opened(coding.greeting), at: now, into: &state.effects)
             return nil
         }
-        let queue = Queue(opening.connection, encode: coding.encode) { [socket] in socket.end($0, $1) }
-        change { state, now in
-            lose(&state, now)
-            state.queue = queue
-            state.machine.handle(.opened, at: now, into: &state.effects)
+        if let end {
+            self.end(end, opening.connection)
+            return nil
         }
-        return (queue, coding)
+        return queue.flatMap { queue in coding.map { (queue, $0) } }
+    }
+
+    @inlinable func lose(because cause: WebSocketError?, isRetrying: Bool = false) {
+        change { state, now in lose(&state, now, because: cause, isRetrying: isRetrying) }
     }
 
     /// There is no connection any more, or another one.
-    @inlinable func lose(_ state: inout State, _ now: Moment) {
-        guard let queue = state.queue.take() else { return }
-        _ = queue.close()
-        state.machine.handle(.lost, at: now, into: &state.effects)
+    @inlinable func lose(_ state: inout State, _ now: Moment, because cause: WebSocketError?, isRetrying: Bool = false) {
+        let unsent = state.queue.take()?.close()
+        state.view.lose(because: cause, isRetrying: isRetrying, in: self, &state.deeds)
+        guard let unsent else { return }
+        state.machine.handle(.lost(unsent: unsent), at: now, into: &state.effects)
+        carryOut(&state)
     }
 
     @inlinable func receive(_ message: Message, _ coding: View.Coding, _ queue: Queue) {
@@ -87,7 +106,7 @@ public import WebSocketRuntime
             guard let received = try coding.decode(message) else { return }
             input = .received(received)
         } catch {
-            input = .receivedGarbage
+            input = .undecodable("\(error)")
         }
         change { state, now in if state.queue === queue { state.machine.handle(input, at: now, into: &state.effects) } }
     }
@@ -95,10 +114,10 @@ public import WebSocketRuntime
     /// Tells everybody that nothing more comes.
     @inlinable package func finish(_ closure: Closure?) {
         change { state, now in
-            lose(&state, now)
-            state.isOver = true
-            if let closure { state.closure = closure }
-            state.view.end(waking: &state.woken)
+            guard !state.isOver else { return }
+            lose(&state, now, because: closure?.error)
+            (state.isOver, state.closure) = (true, closure)
+            state.view.end(closure, in: self, &state.deeds)
         }
         timer.cancel()
     }
@@ -107,19 +126,24 @@ public import WebSocketRuntime
 
     /// Changes the state, then does what the machine asks for.
     @inlinable func change<Value>(_ body: (inout State, Moment) -> Value) -> Value {
-        let (value, queue, woken) = state.withLockedValue { state -> (Value, Queue?, [Changes]) in
+        let (value, queue, deeds, stops) = state.withLockedValue { state -> (Value, Queue?, [View.Deed], Bool) in
             let value = body(&state, time.now())
-            for effect in state.effects { perform(effect, &state) }
-            state.effects.removeAll(keepingCapacity: true)
+            carryOut(&state)
             if !state.isOver, let deadline = state.machine.deadline, timer.ringsAfter(deadline) {
                 timer.set(deadline) { [weak self] in self?.wake() }
             }
-            defer { (state.hasOutput, state.woken) = (false, []) }
-            return (value, state.hasOutput ? state.queue : nil, state.woken)
+            defer { (state.hasOutput, state.deeds, state.stops) = (false, [], false) }
+            return (value, state.hasOutput ? state.queue : nil, state.deeds, state.stops)
         }
         queue?.drain()
-        for changes in woken { changes.announce() }
+        for deed in deeds { View.perform(deed, in: self) }
+        if stops { end(.stop, nil) }
         return value
+    }
+
+    @inlinable func carryOut(_ state: inout State) {
+        for effect in state.effects { perform(effect, &state) }
+        state.effects.removeAll(keepingCapacity: true)
     }
 
     @inlinable func perform(_ effect: Rules.Effect, _ state: inout State) {
@@ -130,29 +154,43 @@ public import WebSocketRuntime
         case .end(let end):
             state.complaint = end.complaint ?? state.complaint
             state.queue?.put(.end(end))
-            state.hasOutput = true
-        case .event(let event): state.view.hear(event, waking: &state.woken)
+            (state.hasOutput, state.stops) = (true, state.stops || end == .stop && state.queue == nil)
+        case .event(let event): state.view.hear(event, in: self, &state.deeds)
         }
     }
 
     @inlinable func wake() { change { state, now in if !state.isOver { state.machine.wake(at: now, into: &state.effects) } } }
 
+    /// Ends a connection, or with ``ConnectionEnd/stop`` the socket; a socket that is gone already says nothing any more.
+    @usableFromInline func end(_ end: ConnectionEnd, _ connection: WebSocketConnection?) {
+        if socket.socket == nil { return finish(nil) }
+        socket.end(end, connection)
+    }
+
+    /// Closes the socket for good.
+    @usableFromInline package func stop() { end(.stop, nil) }
+
     // MARK: - The app
 
-    /// Tells the machine what the app wants, which `body` says.
-    @inlinable package func command<Value>(_ body: (inout View) -> (command: Rules.Command, value: Value)) -> Value {
+    /// Tells the machine what the app wants, which `body` says; once all is over it hears of nothing.
+    @inlinable package func command<Value>(_ body: (inout View, inout [View.Deed]) -> (command: Rules.Command?, value: Value)) -> Value {
         change { state, now in
-            let (command, value) = body(&state.view)
-            state.machine.handle(.command(command), at: now, into: &state.effects)
+            let (command, value) = body(&state.view, &state.deeds)
+            if let command, !state.isOver { state.machine.handle(.command(command), at: now, into: &state.effects) }
             return value
         }
     }
+
+    /// Tells the machine what the app wants.
+    @inlinable package func command(_ command: Rules.Command) { self.command { _, _ in (command, ()) } }
 
     /// Changes or reads what the app sees, which tells the machine nothing.
     @inlinable package func access<Value>(_ body: (inout View, Rules) -> Value) -> Value {
         state.withLockedValue { body(&$0.view, $0.machine) }
     }
 
+    /// What is sent on the present connection; nil without one.
+    @inlinable package var outgoing: Queue? { state.withLockedValue(\.queue) }
     /// Whether nothing more comes.
     @inlinable package var isOver: Bool { state.withLockedValue(\.isOver) }
     /// How the socket ended; nil while it lives.

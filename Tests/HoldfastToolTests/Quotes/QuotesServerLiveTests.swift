@@ -37,7 +37,7 @@ import Testing
 
     private func subscribe(_ connection: WebSocketConnection, _ codec: QuotesCodec, _ symbols: [String]) async throws -> Book {
         var (book, effects) = (Book(), [Book.Effect]())
-        book.handle(.opened, at: .start, into: &effects)
+        book.handle(.opened(nil), at: .start, into: &effects)
         book.handle(.command(.subscribe(id: 1, symbols.compactMap { SymbolPattern($0) })), at: .start, into: &effects)
         for case .send(let request) in effects { try await connection.send(codec.encode(request)) }
         return book

@@ -18,7 +18,7 @@ import Testing
         return .received(.ticks(.init(sequence: sequence, ticks: [tick])))
     }
     private static let inputs: [Book.Input] = [
-        .opened, .lost, .receivedGarbage, .command(.unsubscribe(id: 1)), .received(.welcome(.init(market: 1, symbols: 1))),
+        .opened(nil), .lost(unsent: []), .undecodable(""), .command(.unsubscribe(id: 1)), .received(.welcome(.init(market: 1, symbols: 1))),
         .received(.refusal(.init(id: 1, code: .badRequest, message: ""))), part(1, round: 0, 1, isLast: true),
         part(1, round: 0, 2, isLast: false), part(2, round: 1, 3, isLast: true), tick(2, 2), tick(3, 4),
     ]
@@ -29,7 +29,7 @@ import Testing
         book.handle(.command(.subscribe(id: 1, [SymbolPattern("A")!])), at: .start, into: &effects)
         let states = try explore(book, inputs: Self.inputs, depth: 7, tick: .seconds(6)) { step in
             // The driver opens no connection while there is one.
-            if step.input == .opened, step.before.phase != .offline { return }
+            if step.input == .opened(nil), step.before.phase != .offline { return }
             let (before, after) = (step.before, step.after)
             let isOpen = ![.offline, .ended].contains(after.phase)
             let (old, new) = (before.count > 0 ? before[0] : nil, after.count > 0 ? after[0] : nil)
@@ -47,7 +47,7 @@ import Testing
                 case .event: break
                 }
             }
-            try #require((after.phase == .ended) == (before.phase == .ended && step.input != .lost || step.gaveUp), "\(step)")
+            try #require((after.phase == .ended) == (before.phase == .ended && step.input != .lost(unsent: []) || step.gaveUp), "\(step)")
         }
         #expect(states > 1000)
     }

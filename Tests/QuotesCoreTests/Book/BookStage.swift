@@ -23,7 +23,7 @@ struct BookStage {
     mutating func handle(_ input: Book.Input) { book.handle(input, at: now, into: &effects) }
 
     mutating func connect(market: Int64 = 1, symbols: Int) {
-        handle(.opened)
+        handle(.opened(nil))
         handle(.received(.welcome(.init(market: market, symbols: Int64(symbols)))))
     }
 

@@ -11,11 +11,11 @@ import Testing
         #expect(stage.takeOrders() == [], "there is nobody to ask")
         let request = Book.Effect.send(.subscribe(id: 1, symbols: ["SAIL", "BANK*"], rate: 30))
         for _ in 1...2 {
-            stage.handle(.opened)
+            stage.handle(.opened(nil))
             #expect(stage.takeOrders() == [request])
-            stage.handle(.lost)
+            stage.handle(.lost(unsent: []))
         }
-        stage.handle(.opened)
+        stage.handle(.opened(nil))
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("X")!])))
         stage.handle(.command(.unsubscribe(id: 1)))
         #expect(stage.takeOrders() == [request, .send(.subscribe(id: 2, symbols: ["X"], rate: 30)), .send(.unsubscribe(id: 1))])
@@ -88,7 +88,7 @@ import Testing
     @Test func `what is not newer is not shown, but is the base of what follows`() {
         var stage = BookStage(following: "SAIL")
         stage.tick(2, 0, 9, by: 5)
-        stage.handle(.lost)
+        stage.handle(.lost(unsent: []))
         #expect(stage.shown("SAIL") == .init(9, 105, false))
         stage.connect(symbols: 1)
         stage.snapshot(1, [stage.full(0, "SAIL", 7, 50)])
@@ -102,7 +102,7 @@ import Testing
 
     @Test func `another market starts over, with whatever numbers it has`() {
         var stage = BookStage(following: "SAIL", "BANK.1")
-        stage.handle(.lost)
+        stage.handle(.lost(unsent: []))
         stage.connect(market: 2, symbols: 2)
         #expect(stage.shown("SAIL") == nil)
         stage.snapshot(1, [stage.full(0, "BANK.1", 1, 7), stage.full(1, "SAIL", 1, 8)])
@@ -116,7 +116,7 @@ import Testing
         stage.connect(symbols: 2)
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], isLast: false)
         #expect(stage.shown("SAIL") == .init(1, 100))
-        stage.handle(.lost)
+        stage.handle(.lost(unsent: []))
         #expect(stage.shown("SAIL") == .init(1, 100, false))
         #expect(stage.takeChanges().last == [0])
         stage.connect(symbols: 2)
@@ -195,7 +195,7 @@ import Testing
 
     @Test(arguments: garbage) func `garbage changes nothing that is shown, and costs a resync`(reply: QuotesReply) {
         var stage = BookStage(following: "SAIL")
-        stage.handle(.lost)
+        stage.handle(.lost(unsent: []))
         stage.connect(symbols: 2)
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)])
         _ = stage.takeOrders()
@@ -208,7 +208,7 @@ import Testing
     @Test func `anything before the welcome is garbage`() {
         for reply in [QuotesReply.ticks(.init(sequence: 1, ticks: [])), Self.garbage[9]] {
             var stage = BookStage()
-            stage.handle(.opened)
+            stage.handle(.opened(nil))
             stage.handle(.received(reply))
             #expect(stage.book.counts.garbage == 1)
         }
@@ -216,24 +216,24 @@ import Testing
 
     @Test func `the third garbage of a connection ends it, and nothing of it counts any more`() {
         var stage = BookStage(following: "SAIL")
-        for _ in 1...3 { stage.handle(.receivedGarbage) }
+        for _ in 1...3 { stage.handle(.undecodable("")) }
         #expect(stage.takeOrders().last == .end(.garbage))
         stage.snapshot(2, [stage.full(0, "SAIL", 2, 1)], round: 1)
         #expect(stage.shown("SAIL") == .init(1, 100, false))
         stage.wait(.seconds(100))
         #expect(stage.takeOrders() == [] && stage.book.deadline == nil)
-        stage.handle(.lost)
+        stage.handle(.lost(unsent: []))
         stage.connect(symbols: 1)
-        for _ in 1...2 { stage.handle(.receivedGarbage) }
+        for _ in 1...2 { stage.handle(.undecodable("")) }
         #expect(stage.book.phase == .filling, "each connection starts afresh")
     }
 
     @Test func `a server of another version, or of too many symbols, is left`() {
         var stage = BookStage()
-        stage.handle(.opened)
+        stage.handle(.opened(nil))
         stage.handle(.received(.welcome(.init(version: 2, market: 1, symbols: 1))))
         #expect(stage.takeOrders() == [.end(.version(2))])
-        stage.handle(.lost)
+        stage.handle(.lost(unsent: []))
         stage.connect(symbols: 100_001)
         #expect(stage.takeOrders() == [.end(.tooManySymbols(100_001))])
     }
@@ -241,7 +241,7 @@ import Testing
     @Test func `a server that does not go on with a snapshot is given up`() {
         var stage = BookStage()
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
-        stage.handle(.opened)
+        stage.handle(.opened(nil))
         stage.wait(.seconds(9))
         stage.handle(.received(.welcome(.init(market: 1, symbols: 3))))
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], isLast: false)
@@ -257,7 +257,7 @@ import Testing
 
     @Test func `a server that greets nobody is given up, and so is one that says nothing, or only loses`() {
         var stage = BookStage()
-        stage.handle(.opened)
+        stage.handle(.opened(nil))
         stage.wait(.seconds(10))
         #expect(stage.takeOrders() == [.end(.silence)])
         stage = BookStage(following: "SAIL")
@@ -293,7 +293,7 @@ import Testing
         stage.wait(.seconds(1000))
         #expect(stage.takeOrders() == [] && stage.book.phase == .following)
         // There is nothing that a resync could bring.
-        stage.handle(.receivedGarbage)
+        stage.handle(.undecodable(""))
         #expect(stage.takeOrders() == [.send(.resync(round: 1))] && stage.book.phase == .following && stage.book.deadline == nil)
     }
 
@@ -304,7 +304,7 @@ import Testing
             stage.connect(symbols: 10_000)
             stage.snapshot(1, (0..<10_000).map { stage.full(UInt32($0), "S\(connection).\($0)", 1, 100) })
             if connection < 10 { #expect(stage.book.phase == .following) }
-            stage.handle(.lost)
+            stage.handle(.lost(unsent: []))
         }
         #expect(stage.book.count == 100_000 && stage.book.counts.garbage == 1)
     }

@@ -69,7 +69,7 @@ private struct QuotesWorld {
 
     private mutating func deliver(_ bytes: [UInt8]) {
         let reply = try? bytes.withUnsafeBytes { try format.reply(from: $0.bytes) }
-        apply(reply.map { .received($0) } ?? .receivedGarbage)
+        apply(reply.map { .received($0) } ?? .undecodable(""))
     }
 
     private mutating func ask(_ bytes: [UInt8]) {
@@ -82,13 +82,13 @@ private struct QuotesWorld {
 
     private mutating func connect() {
         feed = Feed(of: table)
-        apply(.opened)
+        apply(.opened(nil))
     }
 
     private mutating func cut() {
         guard feed != nil else { return }
         (feed, replies, requests) = (nil, [], [])
-        apply(.lost)
+        apply(.lost(unsent: []))
     }
 
     private mutating func pass(_ duration: Duration) {

@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import Testing
 
 @testable public import WAMPCore
@@ -36,6 +37,8 @@ struct ClientBench {
 
     mutating func handle(_ inputs: ClientInput...) { for input in inputs { machine.handle(input, at: now, into: &effects) } }
 
+    mutating func handle(_ commands: ClientCommand...) { for command in commands { handle(.command(command)) } }
+
     mutating func receive(_ messages: WAMPMessage...) { for message in messages { handle(.received(message)) } }
 
     mutating func join(_ details: ValueMap = everything) {
@@ -59,17 +62,21 @@ struct ClientBench {
         now = end
     }
 
-    /// All effects since the last look.
+    /// All effects since the last look; how a connection is ended follows from why, and is left out.
     mutating func look() -> [ClientEffect] {
         defer { effects = [] }
-        return effects
+        for (place, effect) in effects.enumerated() {
+            guard case .event(.ended(let ending)) = effect else { continue }
+            #expect(effects.dropFirst(place + 1).first == .end(ending.connectionEnd))
+        }
+        return effects.filter { if case .end = $0 { false } else { true } }
     }
 
     /// The messages sent since the last look; everything else is left out, and forgotten.
     mutating func sent() -> [WAMPMessage] { look().compactMap { if case .send(let message) = $0 { message } else { nil } } }
 
     /// The news since the last look; everything else is left out, and forgotten.
-    mutating func news() -> [ClientNews] { look().compactMap { if case .news(let news) = $0 { news } else { nil } } }
+    mutating func news() -> [ClientNews] { look().compactMap { if case .event(let news) = $0 { news } else { nil } } }
 }
 
 extension ClientHandle: ExpressibleByIntegerLiteral {
@@ -99,46 +106,50 @@ extension ClientEffect {
     static func unregister(_ id: WAMPID, _ registration: WAMPID) -> ClientEffect {
         .send(.unregister(request: id, registration: registration))
     }
-    static func failed(_ handle: ClientHandle, _ failure: ClientFailure) -> ClientEffect { .news(.failed(handle, failure)) }
+    static func failed(_ handle: ClientHandle, _ failure: ClientFailure) -> ClientEffect { .event(.failed(handle, failure)) }
     static func result(
         _ handle: ClientHandle, _ arguments: WAMPArguments = .none, details: ValueMap = [:], isFinal: Bool = true
     ) -> ClientEffect {
-        .news(.result(handle, details: details, arguments, isFinal: isFinal))
+        .event(.result(handle, details: details, arguments, isFinal: isFinal))
     }
     static func event(_ listeners: [ClientHandle], _ subscription: WAMPID, _ publication: WAMPID, _ details: ValueMap = [:]) -> ClientEffect
     {
-        .news(.event(listeners, subscription: subscription, publication: publication, details: details, .none))
+        .event(.event(listeners, subscription: subscription, publication: publication, details: details, .none))
     }
     static func subscribed(_ handle: ClientHandle, _ subscription: WAMPID) -> ClientEffect {
-        .news(.subscribed(handle, subscription: subscription))
+        .event(.subscribed(handle, subscription: subscription))
     }
     static func registered(_ handle: ClientHandle, _ registration: WAMPID) -> ClientEffect {
-        .news(.registered(handle, registration: registration))
+        .event(.registered(handle, registration: registration))
     }
-    static func gap(_ listeners: [ClientHandle], _ gap: ClientGap) -> ClientEffect { .news(.gap(listeners, gap)) }
+    static func gap(_ listeners: [ClientHandle], _ gap: ClientGap) -> ClientEffect { .event(.gap(listeners, gap)) }
+    static func drop(_ ending: ClientEnding) -> ClientEffect { .event(.ended(ending)) }
     static func violation(_ description: String) -> [ClientEffect] {
         [
             .send(.abort(details: ["message": .text(description)], reason: "wamp.error.protocol_violation", .none)),
-            .news(.parted), .drop(.violation(description)),
+            .event(.parted), .drop(.violation(description)),
         ]
     }
 }
 
 extension ClientInput {
-    static var open: ClientInput { .opened(authExtra: [:]) }
+    static var open: ClientInput { .opened([:]) }
     /// All that was sent has left.
     static var lost: ClientInput { .lost(unsent: []) }
-    static func call(_ handle: ClientHandle, _ options: CallOptions = CallOptions()) -> ClientInput {
+}
+
+extension ClientCommand {
+    static func call(_ handle: ClientHandle, _ options: CallOptions = CallOptions()) -> ClientCommand {
         .call(handle, procedure: "com.add", .none, options)
     }
     static func listen(
         _ handle: ClientHandle, _ topic: String = "com.chat", _ options: SubscribeOptions = SubscribeOptions()
-    ) -> ClientInput {
+    ) -> ClientCommand {
         .subscribe(handle, TopicKey(topic), options, patience: .seconds(10))
     }
     static func offer(
         _ handle: ClientHandle, _ procedure: String = "com.add", _ options: RegisterOptions = RegisterOptions()
-    ) -> ClientInput {
+    ) -> ClientCommand {
         .register(handle, procedure: procedure, options, patience: .seconds(10))
     }
 }

@@ -1,6 +1,7 @@
 import CodecCore
 import HoldfastTesting
 import MachineCore
+import ProtocolCore
 import Testing
 import WAMPAudit
 
@@ -57,15 +58,15 @@ import WAMPAudit
         let own = (0...2).map { ClientHandle(1 << 63 + $0) }
         let inputs: [ClientInput] =
             [
-                .open, .lost, .leave(reason: "wamp.close.close_realm"), .received(.challenge(method: "scram", extra: [:])),
+                .open, .lost, .command(.leave(reason: "wamp.close.close_realm")), .received(.challenge(method: "scram", extra: [:])),
                 .received(.challenge(method: "ticket", extra: [:])), .received(.challenge(method: "other", extra: [:])),
                 .received(.welcome(session: 1, details: [:])), .received(.abort(details: [:], reason: "com.acme.busy", .none)),
-                .received(.goodbye(details: [:], reason: "wamp.close.normal", .none)), .undecodable(WAMPFormatError(.noMessage)),
+                .received(.goodbye(details: [:], reason: "wamp.close.normal", .none)), .undecodable("no message"),
             ]
             + own.flatMap { handle -> [ClientInput] in
                 [
-                    .proven(handle, signature: "s", extra: [:]), .unproven(handle, "no"), .checked(handle, isGenuine: true),
-                    .checked(handle, isGenuine: false),
+                    .command(.proven(handle, signature: "s", extra: [:])), .command(.unproven(handle, "no")),
+                    .command(.checked(handle, isGenuine: true)), .command(.checked(handle, isGenuine: false)),
                 ]
             }
         let policy = ClientPolicy(
@@ -76,16 +77,17 @@ import WAMPAudit
             if case .opened? = step.input, step.before.phase != .over { isSilent = false }
             for effect in step.effects {
                 switch effect {
-                case .send, .prove, .check: #expect(!isSilent, "\(step)")
-                case .drop: isSilent = true
-                case .news(.joined): #expect(step.after.phase == .joined && step.before.phase != .joined, "\(step)")
-                case .news(let news): #expect(news == .parted && step.before.phase == .joined, "\(step)")
+                case .send, .event(.challenged), .event(.welcomed): #expect(!isSilent, "\(step)")
+                case .event(.ended): isSilent = true
+                case .end: #expect(isSilent, "\(step)")
+                case .event(.joined): #expect(step.after.phase == .joined && step.before.phase != .joined, "\(step)")
+                case .event(let news): #expect(news == .parted && step.before.phase == .joined, "\(step)")
                 }
             }
-            #expect(step.before.phase != .joined || step.after.phase == .joined || step.effects.contains(.news(.parted)), "\(step)")
+            #expect(step.before.phase != .joined || step.after.phase == .joined || step.effects.contains(.event(.parted)), "\(step)")
             if phases.contains(step.after.phase) { #expect(step.after.deadline == nil, "\(step)") }
             if case .received(.challenge("other", _))? = step.input {
-                #expect(!step.effects.contains { if case .prove = $0 { true } else { false } })
+                #expect(!step.effects.contains { if case .event(.challenged) = $0 { true } else { false } })
             }
         }
         #expect(states > 80)

@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import Testing
 
 @testable import WAMPCore
@@ -120,7 +121,7 @@ import Testing
         bench.receive(.subscribed(request: 1, subscription: 5), .registered(request: 2, registration: 6))
         _ = bench.look()
         bench.receive(.unsubscribed(request: 0, details: ["subscription": 5]), .unregistered(request: 0, details: ["registration": 6]))
-        #expect(bench.look() == [.news(.suspended(2))])
+        #expect(bench.look() == [.event(.suspended(2))])
         bench.pass(.milliseconds(100))
         #expect(bench.sent().map(\.name).sorted() == ["REGISTER", "SUBSCRIBE"])
     }
@@ -154,7 +155,7 @@ import Testing
         bench.receive(.subscribed(request: 2, subscription: 5))
         _ = bench.look()
         bench.handle(.lost)
-        #expect(bench.look() == [.news(.parted), .failed(1, .connectionLost(wasSent: true))])
+        #expect(bench.look() == [.event(.parted), .failed(1, .connectionLost(wasSent: true))])
         bench.join()
         #expect(bench.look().last == .subscribe(1))
     }

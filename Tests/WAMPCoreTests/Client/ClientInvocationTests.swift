@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import Testing
 
 @testable import WAMPCore
@@ -23,7 +24,7 @@ import Testing
     @Test func `an invocation is told, and answered once`() {
         var bench = offering()
         bench.receive(.invocation(request: 7, registration: 5, details: ["caller": 3], WAMPArguments([1])))
-        #expect(bench.look() == [.news(.invoked(own(0), procedure: 1, details: ["caller": 3], WAMPArguments([1])))])
+        #expect(bench.look() == [.event(.invoked(own(0), procedure: 1, details: ["caller": 3], WAMPArguments([1])))])
         bench.handle(.yield(own(0), .none, isFinal: true), .yield(own(0), .none, isFinal: true), .fail(own(0), uri: "a.b", .none))
         #expect(bench.look() == [yielded(7)])
     }
@@ -52,7 +53,7 @@ import Testing
         _ = bench.look()
         bench.receive(.interrupt(request: 1, options: ["reason": "wamp.error.timeout"]), .interrupt(request: 1, options: [:]))
         bench.receive(.interrupt(request: 99, options: [:]))
-        #expect(bench.look() == [.news(.interrupted(own(0), reason: "wamp.error.timeout"))])
+        #expect(bench.look() == [.event(.interrupted(own(0), reason: "wamp.error.timeout"))])
         bench.handle(.yield(own(0), .none, isFinal: false), .fail(own(0), uri: "wamp.error.canceled", .none))
         #expect(bench.look() == [refused(1, "wamp.error.canceled")])
     }
@@ -62,7 +63,7 @@ import Testing
         bench.receive(.anInvocation(1, 5), .anInvocation(2, 5), .interrupt(request: 2, options: [:]))
         _ = bench.look()
         bench.handle(.lost)
-        #expect(bench.look() == [.news(.parted), .news(.interrupted(own(0), reason: nil)), .news(.suspended(1))])
+        #expect(bench.look() == [.event(.parted), .event(.interrupted(own(0), reason: nil)), .event(.suspended(1))])
         bench.join()
         bench.receive(.registered(request: 1, registration: 5), .anInvocation(1, 5))
         _ = bench.look()
@@ -89,7 +90,7 @@ import Testing
         #expect(bench.look().last == refused(3, "wamp.error.unavailable"))
         bench.handle(.yield(own(0), .none, isFinal: true))
         bench.receive(.anInvocation(4, 5))
-        guard case .news(.invoked)? = bench.look().last else { return #expect(Bool(false), "there is room again") }
+        guard case .event(.invoked)? = bench.look().last else { return #expect(Bool(false), "there is room again") }
     }
 
     @Test func `an invocation goes on while its procedure is unregistered`() {
@@ -108,8 +109,8 @@ import Testing
             .anInvocation(1, 5, ["progress": true]), .anInvocation(1, 5, ["progress": true]), .anInvocation(1, 5), .anInvocation(1, 5))
         #expect(
             bench.look() == [
-                .news(.invoked(own(0), procedure: 1, details: ["progress": true], .none)),
-                .news(.invokedFurther(own(0), .none, isFinal: false)), .news(.invokedFurther(own(0), .none, isFinal: true)),
+                .event(.invoked(own(0), procedure: 1, details: ["progress": true], .none)),
+                .event(.invokedFurther(own(0), .none, isFinal: false)), .event(.invokedFurther(own(0), .none, isFinal: true)),
             ])
     }
 

@@ -25,6 +25,7 @@ extension ClientMachine: Hashable {
         let topics: TopicBook
         let procedures: ProcedureBook
         let invocations: InvocationBook
+        let testaments: [Testament]
     }
 
     private var image: Image {
@@ -32,7 +33,7 @@ extension ClientMachine: Hashable {
             phase: phase, method: method, candidate: candidate, ending: ending, router: router, numbers: numbers,
             bells: alarms.heap.sorted { ($0.at, $0.turn) < ($1.at, $1.turn) }.map { Image.Bell(at: $0.at, alarm: $0.alarm) },
             generator: generator, lastHandle: lastHandle, requests: requests, sent: sent, line: line, topics: topics,
-            procedures: procedures, invocations: invocations)
+            procedures: procedures, invocations: invocations, testaments: testaments)
     }
 
     /// Whether both go on in the same way.

@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import Testing
 
 @testable import WAMPCore
@@ -15,8 +16,7 @@ import Testing
         _ = bench.look()
         return bench
     }
-    private func publish(_ handle: ClientHandle, _ topic: String = "com.chat", _ options: PublishOptions = PublishOptions()) -> ClientInput
-    {
+    private func publish(_ handle: ClientHandle, _ topic: String = "com.chat", _ options: PublishOptions = PublishOptions()) -> ClientCommand {
         .publish(handle, topic: topic, .none, options)
     }
     private func sent(_ request: WAMPID, _ options: ValueMap, _ topic: String = "com.chat") -> ClientEffect {
@@ -39,10 +39,10 @@ import Testing
         bench.handle(publish(2), publish(3, "com.chat", PublishOptions(isAcknowledged: true)))
         #expect(
             bench.look() == [
-                sent(2, ["acknowledge": true]), .news(.published(2, publication: nil)), sent(3, ["acknowledge": true]),
+                sent(2, ["acknowledge": true]), .event(.published(2, publication: nil)), sent(3, ["acknowledge": true]),
             ])
         bench.receive(.published(request: 2, publication: 101), .published(request: 3, publication: 102))
-        #expect(bench.look() == [.news(.published(3, publication: 102))], "who did not ask hears nothing")
+        #expect(bench.look() == [.event(.published(3, publication: 102))], "who did not ask hears nothing")
         #expect(recalled([100, 101, 102, 103], &bench) == [.gap([1], .filled(events: 2)), .event([1], 6, 100), .event([1], 6, 103)])
     }
 

@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import Testing
 
 @testable import WAMPCore
@@ -98,7 +99,7 @@ import Testing
         bench.handle(.unregister(1))
         bench.pass(.seconds(8))
         bench.handle(.offer(2))
-        #expect(!bench.look().contains { if case .drop = $0 { true } else { false } }, "it may still come")
+        #expect(!bench.look().contains { if case .event(.ended) = $0 { true } else { false } }, "it may still come")
         bench.pass(.seconds(2))
         bench.handle(.offer(3))
         #expect(bench.look().contains(.drop(.violation("REGISTER or UNREGISTER was not answered in time"))))
@@ -124,7 +125,7 @@ import Testing
         bench.handle(.unregister(3))
         _ = bench.look()
         bench.handle(.lost)
-        #expect(bench.look() == [.news(.parted), .news(.suspended(1)), .news(.suspended(2))])
+        #expect(bench.look() == [.event(.parted), .event(.suspended(1)), .event(.suspended(2))])
         bench.join()
         #expect(bench.look().suffix(2) == [.register(1, "com.b", ["invoke": "last"]), .register(2, "com.a")])
         bench.receive(.registered(request: 1, registration: 20))
@@ -136,7 +137,7 @@ import Testing
         bench.handle(.offer(1), .register(2, procedure: "a.b", RegisterOptions(), patience: nil))
         _ = bench.look()
         bench.handle(.lost)
-        #expect(bench.look() == [.news(.parted), .failed(2, .connectionLost(wasSent: true))])
+        #expect(bench.look() == [.event(.parted), .failed(2, .connectionLost(wasSent: true))])
         bench.join()
         bench.receive(.aRefusal(.register, 1, exists))
         _ = bench.look()
@@ -199,7 +200,7 @@ import Testing
     @Test func `a registration that the router takes away is asked for again after a pause`() {
         var bench = offering()
         bench.receive(.unregistered(request: 0, details: ["registration": 5, "reason": "x"]))
-        #expect(bench.look() == [.news(.suspended(1))])
+        #expect(bench.look() == [.event(.suspended(1))])
         bench.receive(.anInvocation(1, 5))
         #expect(bench.sent().count == 1, "it is refused")
         bench.pass(.milliseconds(100))

@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import Testing
 
 @testable import WAMPCore
@@ -30,7 +31,7 @@ import Testing
         var bench = ClientBench(
             policy: ClientPolicy(
                 realm: "realm1", authID: "joe", authRole: "user", authMethods: ["scram", "ticket"], agent: "me"))
-        bench.handle(.opened(authExtra: ["nonce": "abc"]))
+        bench.handle(.opened(["nonce": "abc"]))
         guard case .hello(_, let details)? = bench.sent().first else { return #expect(Bool(false), "no hello") }
         #expect(details["authid"] == "joe")
         #expect(details["authrole"] == "user")
@@ -61,7 +62,7 @@ import Testing
         _ = bench.look()
         bench.receive(.challenge(method: "ticket", extra: ["a": 1]))
         let handle = ClientHandle(1 << 63)
-        #expect(bench.look() == [.prove(handle, method: "ticket", extra: ["a": 1])])
+        #expect(bench.look() == [.event(.challenged(handle, method: "ticket", extra: ["a": 1]))])
         bench.handle(.proven(99, signature: "another's", extra: [:]))
         #expect(bench.look() == [])
         bench.handle(.proven(handle, signature: "secret", extra: [:]))
@@ -106,6 +107,18 @@ import Testing
         #expect(bench.sent().count == 1, "the next connection is another chance")
     }
 
+    @Test func `a proof that never can be given ends the client`() {
+        var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["ticket"]))
+        bench.handle(.call(1))
+        bench.handle(.open)
+        bench.receive(.challenge(method: "ticket", extra: [:]))
+        _ = bench.look()
+        bench.handle(.unproven(ClientHandle(1 << 63), "no such key", isHopeless: true))
+        let ending = ClientEnding.unproven("no such key", isRetryable: false)
+        #expect(ending.connectionEnd == .stop)
+        #expect(bench.look() == [refused("wamp.error.authentication_failed", "no proof"), .drop(ending), .failed(1, .ended)])
+    }
+
     @Test(arguments: ["scram", "wamp-scram"])
     func `after SCRAM the router's own proof is checked before the session has joined`(method: String) {
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: [method, "ticket"]))
@@ -117,7 +130,7 @@ import Testing
             _ = bench.look()
             bench.receive(.welcome(session: 1, details: ["authextra": ["verifier": "v"]]))
             let handle = ClientHandle(prover + 1)
-            #expect(bench.look() == [.check(handle, details: ["authextra": ["verifier": "v"]])])
+            #expect(bench.look() == [.event(.welcomed(handle, details: ["authextra": ["verifier": "v"]]))])
             bench.handle(.checked(handle, isGenuine: isGenuine))
             if isGenuine {
                 guard case .joined? = bench.news().first else { return #expect(Bool(false), "not joined") }
@@ -162,7 +175,8 @@ import Testing
 
     @Test func `where another try makes no sense, everything that waits ends`() {
         var bench = ClientBench()
-        bench.handle(.call(1), .listen(2), .offer(3), .open)
+        bench.handle(.call(1), .listen(2), .offer(3))
+        bench.handle(.open)
         _ = bench.look()
         bench.receive(.abort(details: [:], reason: "wamp.error.no_such_realm", .none))
         #expect(
@@ -180,7 +194,7 @@ import Testing
         bench.receive(.goodbye(details: ["message": "bye"], reason: reason, .none))
         #expect(
             bench.look() == [
-                .send(.goodbye(details: [:], reason: "wamp.close.goodbye_and_out", .none)), .news(.parted), dismissed(reason, true, "bye"),
+                .send(.goodbye(details: [:], reason: "wamp.close.goodbye_and_out", .none)), .event(.parted), dismissed(reason, true, "bye"),
             ])
         bench.receive(.anEvent(1, 1), .welcome(session: 1, details: [:]))
         #expect(bench.look() == [], "nothing counts any more until the connection has ended")
@@ -199,7 +213,7 @@ import Testing
     @Test func `an ABORT of a session that has joined is not answered`() {
         var bench = ClientBench.joined()
         bench.receive(.abort(details: [:], reason: "wamp.error.protocol_violation", .none))
-        #expect(bench.look() == [.news(.parted), dismissed("wamp.error.protocol_violation", true)])
+        #expect(bench.look() == [.event(.parted), dismissed("wamp.error.protocol_violation", true)])
     }
 
     // MARK: Violations
@@ -238,9 +252,9 @@ import Testing
             var bench = isJoined ? ClientBench.joined() : ClientBench()
             if !isJoined { bench.handle(.open) }
             _ = bench.look()
-            bench.handle(.undecodable(WAMPFormatError(.noMessage)))
+            bench.handle(.undecodable("no message"))
             let effects = bench.look()
-            guard case .send(.abort(_, "wamp.error.protocol_violation", _))? = effects.first, case .drop(.violation)? = effects.last else {
+            guard case .send(.abort(_, "wamp.error.protocol_violation", _))? = effects.first, case .event(.ended(.violation))? = effects.last else {
                 return #expect(Bool(false), "\(effects)")
             }
         }
@@ -273,7 +287,7 @@ import Testing
         bench.handle(.leave(reason: "wamp.close.close_realm"))
         #expect(
             bench.look() == [
-                .send(.goodbye(details: [:], reason: "wamp.close.close_realm", .none)), .news(.parted), .failed(1, .ended),
+                .send(.goodbye(details: [:], reason: "wamp.close.close_realm", .none)), .event(.parted), .failed(1, .ended),
                 .failed(2, .ended), .failed(3, .ended),
             ])
         bench.receive(.aResult(1), .subscribed(request: 2, subscription: 5))

@@ -1,3 +1,4 @@
+import ProtocolCore
 import Testing
 import WAMPAudit
 import WAMPCore
@@ -21,7 +22,7 @@ import WAMPCore
             var storm = ClientStorm(Choices(seed: seed))
             for _ in 0..<1000 {
                 for effect in storm.step() {
-                    guard case .news(let news) = effect else { continue }
+                    guard case .event(let news) = effect else { continue }
                     counts[String("\(news)".prefix { $0 != "(" }), default: 0] += 1
                 }
             }

@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import WAMPCore
 
 // What apps do.
@@ -42,7 +43,7 @@ extension SimWorld {
         calls[Int64(handle)] = (client.number, uri)
         client.requests[handle] = SimClient.Request(isCall: true, wantsProgress: options.wantsProgress)
         let payload = SimPayload(id: Int64(handle), client: client.number, number: 0, uri: uri)
-        drive(client) { $0.handle(.call(ClientHandle(handle), procedure: uri, payload.arguments, options), at: $1, into: &$2) }
+        drive(client) { $0.handle(.command(.call(ClientHandle(handle), procedure: uri, payload.arguments, options)), at: $1, into: &$2) }
     }
 
     private func callInParts(_ client: SimClient) {
@@ -52,7 +53,7 @@ extension SimWorld {
         client.requests[handle] = SimClient.Request(isCall: true, wantsProgress: options.wantsProgress)
         client.inParts.append(handle)
         let payload = SimPayload(id: Int64(handle), client: client.number, number: 0, uri: uri)
-        drive(client) { $0.handle(.callInParts(ClientHandle(handle), procedure: uri, payload.arguments, options), at: $1, into: &$2) }
+        drive(client) { $0.handle(.command(.callInParts(ClientHandle(handle), procedure: uri, payload.arguments, options)), at: $1, into: &$2) }
     }
 
     /// More input, perhaps of a call that has ended.
@@ -61,13 +62,13 @@ extension SimWorld {
         let isLast = oneIn(3)
         if isLast { client.inParts.removeAll { $0 == handle } }
         let payload = SimPayload(id: Int64(handle), client: client.number, number: 1, uri: "part")
-        drive(client) { $0.handle(.part(ClientHandle(handle), payload.arguments, isLast: isLast), at: $1, into: &$2) }
+        drive(client) { $0.handle(.command(.part(ClientHandle(handle), payload.arguments, isLast: isLast)), at: $1, into: &$2) }
     }
 
     private func cancel(_ client: SimClient) {
         guard let handle = pick(client.requests.keys.sorted()) else { return }
         count(.cancelled)
-        drive(client) { $0.handle(.cancel(ClientHandle(handle)), at: $1, into: &$2) }
+        drive(client) { $0.handle(.command(.cancel(ClientHandle(handle))), at: $1, into: &$2) }
     }
 
     func publish(_ client: SimClient, _ topic: String, isProbe: Bool = false) {
@@ -80,7 +81,7 @@ extension SimWorld {
         let options = PublishOptions(
             isAcknowledged: isProbe || oneIn(2), excludesMe: !isProbe && oneIn(2), isRetained: oneIn(6),
             patience: isProbe ? .seconds(5) : oneIn(3) ? nil : .milliseconds(100 + jitter(5000)))
-        drive(client) { $0.handle(.publish(ClientHandle(handle), topic: topic, payload.arguments, options), at: $1, into: &$2) }
+        drive(client) { $0.handle(.command(.publish(ClientHandle(handle), topic: topic, payload.arguments, options)), at: $1, into: &$2) }
     }
 
     private func subscribe(_ client: SimClient) {
@@ -90,13 +91,13 @@ extension SimWorld {
         client.listeners[handle] = SimClient.Listener(key: key)
         let options = SubscribeOptions(wantsRetained: oneIn(4), historyAfterGap: oneIn(3) ? Int(jitter(20)) : 0)
         let patience: Duration? = oneIn(4) ? nil : .milliseconds(100 + jitter(20_000))
-        drive(client) { $0.handle(.subscribe(ClientHandle(handle), key, options, patience: patience), at: $1, into: &$2) }
+        drive(client) { $0.handle(.command(.subscribe(ClientHandle(handle), key, options, patience: patience)), at: $1, into: &$2) }
     }
 
     func unsubscribe(_ client: SimClient, _ handle: UInt64?) {
         guard let handle else { return }
         client.listeners[handle] = nil
-        drive(client) { $0.handle(.unsubscribe(ClientHandle(handle)), at: $1, into: &$2) }
+        drive(client) { $0.handle(.command(.unsubscribe(ClientHandle(handle))), at: $1, into: &$2) }
     }
 
     private func register(_ client: SimClient) {
@@ -110,13 +111,13 @@ extension SimWorld {
         let options = RegisterOptions(match: procedure.match, sharing: procedure.sharing, takeoverPatience: .seconds(30))
         let patience: Duration? = oneIn(4) ? nil : .milliseconds(100 + jitter(20_000))
         drive(client) {
-            $0.handle(.register(ClientHandle(handle), procedure: procedure.uri, options, patience: patience), at: $1, into: &$2)
+            $0.handle(.command(.register(ClientHandle(handle), procedure: procedure.uri, options, patience: patience)), at: $1, into: &$2)
         }
     }
 
     func unregister(_ client: SimClient, _ handle: UInt64?) {
         guard let handle else { return }
         client.procedures[handle] = nil
-        drive(client) { $0.handle(.unregister(ClientHandle(handle)), at: $1, into: &$2) }
+        drive(client) { $0.handle(.command(.unregister(ClientHandle(handle))), at: $1, into: &$2) }
     }
 }

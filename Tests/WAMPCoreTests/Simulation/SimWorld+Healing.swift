@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 
 @testable import WAMPCore
 
@@ -72,7 +73,7 @@ extension SimWorld {
         guard violations.isEmpty else { return }
         for client in clients {
             client.hasLeft = true
-            drive(client) { $0.handle(.leave(reason: WAMPURI.Close.closeRealm), at: $1, into: &$2) }
+            drive(client) { $0.handle(.command(.leave(reason: WAMPURI.Close.closeRealm)), at: $1, into: &$2) }
         }
         run(until: now + 20_000)
         guard violations.isEmpty else { return }

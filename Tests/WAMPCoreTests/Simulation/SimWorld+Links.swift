@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 
 @testable import WAMPCore
 
@@ -17,7 +18,7 @@ extension SimWorld {
         links[link.connection] = link
         client.link = link
         rise(link, .open)
-        drive(client) { $0.handle(.opened(authExtra: [:]), at: $1, into: &$2) }
+        drive(client) { $0.handle(.opened([:]), at: $1, into: &$2) }
     }
 
     func reconnect(_ client: SimClient) {
@@ -41,15 +42,17 @@ extension SimWorld {
             guard let link = client.link else { return complain("client \(client.number) sends \(message) without a connection") }
             if case .publish(_, _, _, let arguments) = message, let id = SimPayload(arguments)?.id { roads[id] = link.connection.number }
             rise(link, .message(carried(message, link)))
-        case .prove(let handle, let method, _):
+        case .event(.challenged(let handle, let method, _)):
             count(.challenges)
-            let input =
+            let answer =
                 oneIn(8) && isHostile
-                ? ClientInput.unproven(handle, "no ticket") : .proven(handle, signature: "ticket of \(method)", extra: [:])
-            agenda.plan(.input(client, life: client.life, input), at: now + jitter(100))
-        case .check(let handle, _): agenda.plan(.input(client, life: client.life, .checked(handle, isGenuine: true)), at: now + jitter(20))
-        case .drop(let ending): drop(client, ending)
-        case .news(let news): hear(news, client)
+                ? ClientCommand.unproven(handle, "no ticket") : .proven(handle, signature: "ticket of \(method)", extra: [:])
+            agenda.plan(.input(client, life: client.life, .command(answer)), at: now + jitter(100))
+        case .event(.welcomed(let handle, _)):
+            agenda.plan(.input(client, life: client.life, .command(.checked(handle, isGenuine: true))), at: now + jitter(20))
+        case .event(.ended(let ending)): drop(client, ending)
+        case .end: break
+        case .event(let news): hear(news, client)
         }
     }
 

@@ -1,5 +1,6 @@
 import CodecCore
 import MachineCore
+import ProtocolCore
 import WAMPCore
 
 // What the apps are told, and whether it may be.
@@ -24,6 +25,7 @@ extension SimWorld {
         case .failed(let handle, let failure): fail(handle.number, failure, client)
         case .invoked, .invokedFurther, .interrupted, .registered, .suspended: hearAsCallee(news, client)
         case .subscribed, .unsubscribed, .event, .gap: hearAsListener(news, client)
+        case .challenged, .welcomed, .ended, .testamentFailed: break
         }
     }
 
@@ -178,13 +180,13 @@ extension SimWorld {
         func payload(_ number: Int64) -> WAMPArguments {
             SimPayload(id: call, client: client.number, number: number, uri: "answer").arguments
         }
-        let input: ClientInput
+        let input: ClientCommand
         switch reply {
         case .part(let number): input = .yield(ClientHandle(handle), payload(number), isFinal: false)
         case .result: input = .yield(ClientHandle(handle), payload(100), isFinal: true)
         case .failure(let uri): input = .fail(ClientHandle(handle), uri: uri, payload(100))
         }
         if case .part = reply {} else { client.invocations[handle] = nil }
-        drive(client) { $0.handle(input, at: $1, into: &$2) }
+        drive(client) { $0.handle(.command(input), at: $1, into: &$2) }
     }
 }

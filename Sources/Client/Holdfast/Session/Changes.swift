@@ -1,4 +1,5 @@
-import WebSocketRuntime
+package import MachineCore
+package import WebSocketRuntime
 
 /// Lets tasks wait until something has changed since they last looked.
 ///
@@ -41,6 +42,37 @@ import WebSocketRuntime
             }
         } onCancel: {
             state.withLockedValue { $0.waiters.removeValue(forKey: id) }?.resume()
+        }
+    }
+}
+
+extension Changes {
+    /// Looks, and looks again after each change, until there is something; nil if the task is cancelled first.
+    @discardableResult
+    package func first<Value, Failure>(
+        isolation actor: isolated (any Actor)? = #isolation, _ look: () throws(Failure) -> Value?
+    ) async throws(Failure) -> Value? {
+        while true {
+            let version = version
+            if let value = try look() { return value }
+            if Task.isCancelled { return nil }
+            await next(after: version)
+        }
+    }
+
+    /// The same, but no longer than until a moment; nil also when that has come.
+    package func first<Value, Failure>(
+        until limit: Moment?, on time: LinkTime, isolation actor: isolated (any Actor)? = #isolation, _ look: () throws(Failure) -> Value?
+    ) async throws(Failure) -> Value? {
+        guard let limit else { return try await first(look) }
+        let timer = DeadlineTimer(time)
+        timer.set(limit) { self.announce() }
+        defer { timer.cancel() }
+        while true {
+            let version = version
+            if let value = try look() { return value }
+            if Task.isCancelled || time.now() >= limit { return nil }
+            await next(after: version)
         }
     }
 }

@@ -1,10 +1,12 @@
 import ProtocolClient
+package import ProtocolCore
 package import QuotesCore
 import CodecCore
 package import WebSocketCore
 
 /// Turns requests and replies into messages, and back.
 package struct QuotesCodec: ProtocolCoding, Hashable {
+    package typealias Greeting = NoGreeting
     package typealias Received = QuotesReply
     package typealias Sent = QuotesRequest
 

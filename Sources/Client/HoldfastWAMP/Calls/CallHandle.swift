@@ -2,27 +2,27 @@ import WAMPCore
 
 /// One call whose result comes in parts, from its beginning to the release of this object: then it is cancelled, unless it has ended.
 final class CallHandle: Sendable {
-    let desk: WAMPDesk
+    let shell: WAMPShell
     /// Nil if it was never begun.
     let handle: ClientHandle?
     let mailbox: CallMailbox
     let request: WAMPRequest
 
-    init(desk: WAMPDesk, handle: ClientHandle?, mailbox: CallMailbox, request: WAMPRequest) {
-        (self.desk, self.handle, self.mailbox, self.request) = (desk, handle, mailbox, request)
+    init(shell: WAMPShell, handle: ClientHandle?, mailbox: CallMailbox, request: WAMPRequest) {
+        (self.shell, self.handle, self.mailbox, self.request) = (shell, handle, mailbox, request)
     }
 
     deinit { cancel() }
 
-    func cancel() { if let handle { desk.cancel(handle) } }
+    func cancel() { if let handle { shell.cancel(handle) } }
 
     /// Sends the next part of the input; waits for the session, and while the connection takes nothing.
     func send(_ arguments: WAMPArguments, isLast: Bool) async throws(WAMPError) {
         while true {
             let version = mailbox.changes.version
             try checkOpen()
-            try await desk.roomToSend(within: nil, "\(request)")
-            if let handle, desk.send(handle, arguments, isLast: isLast) { return }
+            try await shell.roomToSend(within: nil, "\(request)")
+            if let handle, shell.send(handle, arguments, isLast: isLast) { return }
             if Task.isCancelled { throw WAMPError(.cancelled, request: "\(request)", wasSent: false) }
             await mailbox.changes.next(after: version)
         }

@@ -18,10 +18,10 @@ extension WAMPClient {
         _ procedure: Procedure<(repeat each Argument), Output>, _ input: repeat each Argument, options: CallOptions = CallOptions()
     ) async throws(WAMPError) -> Output {
         let arguments: WAMPArguments
-        do { arguments = try procedure.input.encode((repeat each input), desk.serialization) } catch {
+        do { arguments = try procedure.input.encode((repeat each input), shell.serialization) } catch {
             throw .unencodable(error, "CALL \(procedure.uri)")
         }
-        let result = try await desk.call(procedure.uri, arguments, options)
+        let result = try await shell.call(procedure.uri, arguments, options)
         do { return try procedure.output.decode(result) } catch { throw .undecodable(error, "CALL \(procedure.uri)") }
     }
 
@@ -36,7 +36,7 @@ extension WAMPClient {
     public func call(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: CallOptions = CallOptions()
     ) async throws(WAMPError) -> WAMPArguments {
-        try await desk.call(uri, WAMPArguments(list, keywords: keywords), options)
+        try await shell.call(uri, WAMPArguments(list, keywords: keywords), options)
     }
 
     // MARK: - In parts
@@ -48,7 +48,7 @@ extension WAMPClient {
         _ procedure: Procedure<(repeat each Argument), Output>, _ input: repeat each Argument, options: CallOptions = CallOptions()
     ) throws(WAMPError) -> CallProgress<Output> {
         let arguments: WAMPArguments
-        do { arguments = try procedure.input.encode((repeat each input), desk.serialization) } catch {
+        do { arguments = try procedure.input.encode((repeat each input), shell.serialization) } catch {
             throw .unencodable(error, "CALL \(procedure.uri)")
         }
         return CallProgress(call: try progressive(procedure.uri, arguments, options, isInParts: false), form: procedure.output)
@@ -75,6 +75,6 @@ extension WAMPClient {
     ) throws(WAMPError) -> CallHandle {
         var options = options
         options.wantsProgress = true
-        return desk.beginProgress(uri, arguments, options, isInParts: isInParts)
+        return shell.beginProgress(uri, arguments, options, isInParts: isInParts)
     }
 }

@@ -66,7 +66,7 @@ extension WAMPClient {
     ) -> CallInParts {
         var options = options
         options.wantsProgress = true
-        let call = CallInParts(call: desk.beginProgress(uri, WAMPArguments(list, keywords: keywords), options, isInParts: true))
+        let call = CallInParts(call: shell.beginProgress(uri, WAMPArguments(list, keywords: keywords), options, isInParts: true))
         call.progress.tell(queue, hear, completion)
         return call
     }
@@ -107,8 +107,8 @@ extension CallHandle {
     /// Sends the next part of the input at once, unless so much waits already.
     fileprivate func push(_ arguments: WAMPArguments, isLast: Bool) throws(WAMPError) {
         try checkOpen()
-        guard desk.waitingToSend < OutgoingLimits.reader else { throw WAMPError(ClientFailure.tooManyWaiting, of: "\(request)") }
-        if let handle { desk.tell(.part(handle, arguments, isLast: isLast)) }
+        guard shell.waitingToSend < OutgoingLimits.reader else { throw WAMPError(ClientFailure.tooManyWaiting, of: "\(request)") }
+        if let handle { shell.command(.part(handle, arguments, isLast: isLast)) }
     }
 }
 

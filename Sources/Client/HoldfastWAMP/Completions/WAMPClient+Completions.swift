@@ -15,9 +15,9 @@ extension WAMPClient {
     ) -> WAMPCancellation {
         let request = "CALL \(procedure.uri)"
         return begin(queue, completion) { () throws(WAMPError) in
-            do { return try procedure.input.encode((repeat each input), desk.serialization) } catch { throw .unencodable(error, request) }
+            do { return try procedure.input.encode((repeat each input), shell.serialization) } catch { throw .unencodable(error, request) }
         } _: { arguments, reply in
-            desk.beginCall(procedure.uri, arguments, options, .closure(reply))
+            shell.beginCall(procedure.uri, arguments, options, .closure(reply))
         } decode: { [output = procedure.output] arguments throws(WAMPError) in
             do { return try output.decode(arguments) } catch { throw .undecodable(error, request) }
         }
@@ -41,9 +41,9 @@ extension WAMPClient {
         let request = "PUBLISH \(topic.uri)"
         return begin(queue, completion) { () throws(WAMPError) in
             guard topic.match == .exact else { throw WAMPError(.invalidURI, request: request, detail: "this is a pattern") }
-            do { return try topic.form.encode(content, desk.serialization) } catch { throw .unencodable(error, request) }
+            do { return try topic.form.encode(content, shell.serialization) } catch { throw .unencodable(error, request) }
         } _: { arguments, reply in
-            desk.beginPublication(topic.uri, arguments, options, .closure(reply))
+            shell.beginPublication(topic.uri, arguments, options, .closure(reply))
         } decode: { publication in
             publication
         }
@@ -70,7 +70,7 @@ extension WAMPClient {
             let handle = begin(arguments) { result in
                 queue.async { completion(result.flatMap { answer in Result { () throws(WAMPError) in try decode(answer) } }) }
             }
-            return WAMPCancellation { [weak desk] in if let handle { desk?.cancel(handle) } }
+            return WAMPCancellation { [weak shell] in if let handle { shell?.cancel(handle) } }
         } catch {
             queue.async { completion(.failure(error)) }
             return WAMPCancellation {}

@@ -21,18 +21,18 @@ extension WAMPClient {
         on queue: DispatchQueue = .main, hear: @escaping @Sendable (EventItem<Content>) -> Void,
         completion: @escaping @Sendable (Result<SubscriptionStage, WAMPError>) -> Void = { _ in }
     ) -> WAMPCancellation {
-        let desk = desk
+        let shell = shell
         // SAFETY: ends with the subscription, at the latest with the client; cancelled by what is returned.
         let task = Task {
             var result: Result<SubscriptionStage, WAMPError> = .success(.unsubscribed)
             do throws(WAMPError) {
-                let feed = try await desk.subscribe(TopicKey(topic.uri, match: topic.match), options, buffer)
+                let feed = try await shell.subscribe(TopicKey(topic.uri, match: topic.match), options, buffer)
                 queue.async { completion(.success(.subscribed)) }
                 var items = EventItems(feed: feed, form: topic.form).makeAsyncIterator()
                 while let item = try await items.next() {
                     await queue.turn { hear(item) }
                 }
-                try await desk.endSubscription(feed.handle)
+                try await shell.endSubscription(feed.handle)
             } catch {
                 if error.code != .cancelled { result = .failure(error) }
             }
@@ -60,12 +60,12 @@ extension WAMPClient {
                 let answer = OneAnswer<Output>()
                 queue.async { handler(input, invocation) { answer.give($0) } }
                 return try await answer.wait()
-            }, desk)
-        let desk = desk
-        _ = desk.beginRegistration(
+            }, shell)
+        let shell = shell
+        _ = shell.beginRegistration(
             procedure.uri, options, record, answering,
             .closure { result in
-                queue.async { completion(result.map { Registration(desk: desk, record: record) }) }
+                queue.async { completion(result.map { Registration(shell: shell, record: record) }) }
             })
     }
 }

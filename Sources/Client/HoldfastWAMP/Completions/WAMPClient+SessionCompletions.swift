@@ -11,11 +11,11 @@ extension WAMPClient {
         within patience: Duration? = nil, on queue: DispatchQueue = .main,
         completion: @escaping @Sendable (Result<JoinedSession, WAMPError>) -> Void
     ) -> WAMPCancellation {
-        let desk = desk
+        let shell = shell
         // SAFETY: ends when the session has joined, at the latest with the client; cancelled by what is returned.
         let task = Task {
             let result: Result<JoinedSession, WAMPError>
-            do throws(WAMPError) { result = .success(try await desk.joined(within: patience)) } catch { result = .failure(error) }
+            do throws(WAMPError) { result = .success(try await shell.joined(within: patience)) } catch { result = .failure(error) }
             queue.async { completion(result) }
         }
         return WAMPCancellation { task.cancel() }
@@ -27,7 +27,7 @@ extension WAMPClient {
     ///   - queue: Where the app is told.
     ///   - completion: Called once, when that is done.
     public func close(on queue: DispatchQueue = .main, completion: @escaping @Sendable () -> Void) {
-        desk.leave()
+        shell.leave()
         // SAFETY: ends after the goodbye and the close handshake, both bounded; keeps the client until then.
         Task {
             await close()
@@ -44,8 +44,8 @@ extension WAMPClient {
         on queue: DispatchQueue = .main, completion: @escaping @Sendable (Result<Void, WAMPError>) -> Void
     ) -> WAMPCancellation {
         do throws(WAMPError) {
-            let testament = try WAMPTestament(topic, content, options, scope, desk.serialization)
-            return cancellation(desk.begin(testament) { result in queue.async { completion(result) } })
+            let testament = try Testament(topic, content, options, scope, shell.serialization)
+            return cancellation(shell.begin(testament) { result in queue.async { completion(result) } })
         } catch {
             queue.async { completion(.failure(error)) }
             return WAMPCancellation {}
@@ -60,10 +60,10 @@ extension WAMPClient {
         _ scope: TestamentScope = .destroyed, on queue: DispatchQueue = .main,
         completion: @escaping @Sendable (Result<Void, WAMPError>) -> Void
     ) -> WAMPCancellation {
-        cancellation(desk.beginFlush(scope) { result in queue.async { completion(result) } })
+        cancellation(shell.beginFlush(scope) { result in queue.async { completion(result) } })
     }
 
     private func cancellation(_ handle: ClientHandle?) -> WAMPCancellation {
-        WAMPCancellation { [weak desk] in if let handle { desk?.cancel(handle) } }
+        WAMPCancellation { [weak shell] in if let handle { shell?.cancel(handle) } }
     }
 }

@@ -3,7 +3,7 @@ public import WAMPCore
 
 /// A call that a handler answers: who calls, and the way to answer in parts.
 public struct Invocation: Sendable {
-    let desk: WAMPDesk
+    let shell: WAMPShell
     let handle: ClientHandle
     let input: CallMailbox?
 
@@ -14,8 +14,8 @@ public struct Invocation: Sendable {
     /// What came with it, not yet understood.
     public let arguments: WAMPArguments
 
-    init(desk: WAMPDesk, handle: ClientHandle, uri: String, details: ValueMap, arguments: WAMPArguments, input: CallMailbox?) {
-        (self.desk, self.handle, self.uri, self.details) = (desk, handle, uri, details)
+    init(shell: WAMPShell, handle: ClientHandle, uri: String, details: ValueMap, arguments: WAMPArguments, input: CallMailbox?) {
+        (self.shell, self.handle, self.uri, self.details) = (shell, handle, uri, details)
         (self.arguments, self.input) = (arguments, input)
     }
 
@@ -36,14 +36,14 @@ public struct Invocation: Sendable {
     public func progress<each Part: Codable & Sendable>(_ parts: repeat each Part) async throws(WAMPError) {
         let form = WAMPForm<(repeat each Part)>.positional()
         let arguments: WAMPArguments
-        do { arguments = try form.encode((repeat each parts), desk.serialization) } catch { throw .unencodable(error, "YIELD \(uri)") }
+        do { arguments = try form.encode((repeat each parts), shell.serialization) } catch { throw .unencodable(error, "YIELD \(uri)") }
         try await progress(arguments)
     }
 
     /// Sends a part of the result; waits while the connection takes nothing.
     public func progress(_ arguments: WAMPArguments) async throws(WAMPError) {
         guard wantsProgress else { return }
-        try await desk.yield(handle, arguments, "YIELD \(uri)")
+        try await shell.yield(handle, arguments, "YIELD \(uri)")
     }
 
     /// The parts of the input after the first, if the caller sends it in parts; it ends after the last.

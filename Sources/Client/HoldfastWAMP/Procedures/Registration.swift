@@ -11,7 +11,7 @@ typealias ProcedureHandler = @Sendable (WAMPArguments, Invocation) async throws 
 /// ``ended()`` returns then, and the log says why.
 /// Releasing this changes nothing.
 public struct Registration: Sendable {
-    let desk: WAMPDesk
+    let shell: WAMPShell
     let record: RegistrationRecord
 
     /// The procedure, or the pattern.
@@ -20,7 +20,7 @@ public struct Registration: Sendable {
     public var isStanding: Bool { record.isStanding }
 
     /// Offers it no longer; calls that run are answered still.
-    public func unregister() { if let handle = record.handle { desk.unregister(handle) } }
+    public func unregister() { if let handle = record.handle { shell.unregister(handle) } }
 
     /// Offers it no longer, and returns when the calls that run are answered, or the connection is lost, or the task is cancelled.
     public func finish() async {

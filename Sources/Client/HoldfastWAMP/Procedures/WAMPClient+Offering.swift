@@ -23,7 +23,7 @@ extension WAMPClient {
         _ procedure: Procedure<Input, Output>, options: RegisterOptions = RegisterOptions(),
         _ handler: @escaping @Sendable (Input, Invocation) async throws -> Output
     ) async throws(WAMPError) -> Registration {
-        try await desk.register(procedure.uri, options, procedure.handler(handler, desk))
+        try await shell.register(procedure.uri, options, procedure.handler(handler, shell))
     }
 
     /// Offers a procedure by its URI; returns when the router calls it.
@@ -39,14 +39,14 @@ extension WAMPClient {
 extension Procedure {
     /// A handler of values as one of arguments.
     func handler(
-        _ handler: @escaping @Sendable (Input, Invocation) async throws -> Output, _ desk: WAMPDesk
+        _ handler: @escaping @Sendable (Input, Invocation) async throws -> Output, _ shell: WAMPShell
     ) -> ProcedureHandler {
-        { [input, output, weak desk] arguments, invocation in
+        { [input, output, weak shell] arguments, invocation in
             let value: Input
             do { value = try input.decode(arguments) } catch {
                 throw WAMPFailure(WAMPURI.Error.invalidArgument, ["the arguments are not of the declared type"])
             }
-            let result = try output.encode(try await handler(value, invocation), desk?.serialization)
+            let result = try output.encode(try await handler(value, invocation), shell?.serialization)
             return result
         }
     }

@@ -1,4 +1,5 @@
 import Logging
+import ProtocolClient
 import WAMPCore
 
 /// The events of a topic for one subscriber; see ``WAMPClient/subscribe(_:options:buffer:)-(Topic<Content>,_,_)``.
@@ -38,7 +39,7 @@ public struct Events<Content>: AsyncSequence, Sendable {
             while let item = try await items.next(isolation: actor) {
                 switch item {
                 case .event(let event): return event
-                case .undecodable(let error): items.feed.desk.log(undecodable: error)
+                case .undecodable(let error): items.feed.shell.context.log(undecodable: error)
                 case .gap: break
                 }
             }
@@ -88,15 +89,15 @@ public struct EventItems<Content>: AsyncSequence, Sendable {
 
 /// One subscriber, from its beginning to the release of this object.
 final class EventFeed: Sendable {
-    let desk: WAMPDesk
+    let shell: WAMPShell
     let handle: ClientHandle
     let mailbox: EventMailbox
 
-    init(_ desk: WAMPDesk, _ handle: ClientHandle, _ mailbox: EventMailbox) {
-        (self.desk, self.handle, self.mailbox) = (desk, handle, mailbox)
+    init(_ shell: WAMPShell, _ handle: ClientHandle, _ mailbox: EventMailbox) {
+        (self.shell, self.handle, self.mailbox) = (shell, handle, mailbox)
     }
 
     deinit { end() }
 
-    func end() { desk.unsubscribe(handle) }
+    func end() { shell.unsubscribe(handle) }
 }

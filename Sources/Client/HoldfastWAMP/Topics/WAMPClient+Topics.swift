@@ -14,8 +14,8 @@ extension WAMPClient {
     ) async throws(WAMPError) -> WAMPID? {
         guard topic.match == .exact else { throw WAMPError(.invalidURI, request: "PUBLISH \(topic.uri)", detail: "this is a pattern") }
         let arguments: WAMPArguments
-        do { arguments = try topic.form.encode(content, desk.serialization) } catch { throw .unencodable(error, "PUBLISH \(topic.uri)") }
-        return try await desk.publish(topic.uri, arguments, options)
+        do { arguments = try topic.form.encode(content, shell.serialization) } catch { throw .unencodable(error, "PUBLISH \(topic.uri)") }
+        return try await shell.publish(topic.uri, arguments, options)
     }
 
     /// Publishes an event to a topic by its URI.
@@ -30,7 +30,7 @@ extension WAMPClient {
     public func publish(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: PublishOptions = PublishOptions()
     ) async throws(WAMPError) -> WAMPID? {
-        try await desk.publish(uri, WAMPArguments(list, keywords: keywords), options)
+        try await shell.publish(uri, WAMPArguments(list, keywords: keywords), options)
     }
 
     /// Subscribes to a topic; returns when the subscription stands.
@@ -44,7 +44,7 @@ extension WAMPClient {
     public func subscribe<Content>(
         _ topic: Topic<Content>, options: SubscribeOptions = SubscribeOptions(), buffer: EventBuffer = .dropOldest()
     ) async throws(WAMPError) -> Events<Content> {
-        Events(feed: try await desk.subscribe(TopicKey(topic.uri, match: topic.match), options, buffer), form: topic.form)
+        Events(feed: try await shell.subscribe(TopicKey(topic.uri, match: topic.match), options, buffer), form: topic.form)
     }
 
     /// Subscribes to a topic by its URI, or to a pattern; returns when the subscription stands.

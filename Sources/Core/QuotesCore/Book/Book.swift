@@ -9,8 +9,9 @@ import WebSocketCore
 package struct Book: ProtocolMachine, Hashable {
     package typealias Received = QuotesReply
     package typealias Sent = QuotesRequest
-    package typealias Input = ProtocolInput<QuotesReply, Command>
-    package typealias Effect = ProtocolEffect<QuotesRequest, Event>
+    package typealias Greeting = NoGreeting
+    package typealias Input = ProtocolInput<Book>
+    package typealias Effect = ProtocolEffect<Book>
 
     /// Where the book stands.
     package enum Phase: Hashable, Sendable {
@@ -121,7 +122,7 @@ package struct Book: ProtocolMachine, Hashable {
             invalidate(into: &effects)
             (patienceEnds, owesResync, placeBySymbol) = (nil, false, [])
         case .received(let reply): if isOpen { receive(reply, at: now, into: &effects) }
-        case .receivedGarbage: if isOpen { distrust(at: now, into: &effects) }
+        case .undecodable: if isOpen { distrust(at: now, into: &effects) }
         case .command(.subscribe(let id, let patterns)):
             subscriptions.append(Subscription(id: id, patterns: patterns))
             guard isOpen else { return }

@@ -28,6 +28,8 @@ public struct CallOptions: Hashable, Sendable {
     public var joinPatience: Duration?
     /// Other options, sent as they are.
     public var other: ValueMap
+    /// What the call hands in, and what the client keeps once the router has it.
+    package var testament: Testament?
 
     /// Options: without a timeout, waiting up to 10 s for the session, cancelled with `killnowait`.
     public init(

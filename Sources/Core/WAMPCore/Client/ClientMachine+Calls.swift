@@ -1,5 +1,6 @@
 internal import CodecCore
 internal import MachineCore
+internal import ProtocolCore
 
 extension ClientMachine {
     mutating func call(
@@ -7,7 +8,7 @@ extension ClientMachine {
         into effects: inout [ClientEffect]
     ) {
         if let failure = refusal(of: procedure, mayWait: options.joinPatience != nil) {
-            return effects.append(.news(.failed(handle, failure)))
+            return effects.append(.event(.failed(handle, failure)))
         }
         let due = options.timeout.map { now + $0.bounded }
         let parts: [CallPart]? = inParts ? [] : nil
@@ -23,7 +24,7 @@ extension ClientMachine {
         _ handle: ClientHandle, _ topic: String, _ arguments: WAMPArguments, _ options: PublishOptions, at now: Moment,
         into effects: inout [ClientEffect]
     ) {
-        if let failure = refusal(of: topic, mayWait: options.patience != nil) { return effects.append(.news(.failed(handle, failure))) }
+        if let failure = refusal(of: topic, mayWait: options.patience != nil) { return effects.append(.event(.failed(handle, failure))) }
         let due = now + (options.patience ?? policy.answerPatience).bounded
         guard phase != .joined else { return send(handle, topic, arguments, options, due: due, into: &effects) }
         line.append(.publish(topic: topic, arguments, options, due: due), of: handle)
@@ -54,7 +55,7 @@ extension ClientMachine {
         let id = options.isAcknowledged ? number(.publish(handle)) : numbers.next()
         if isOwn { topics.own.ask(id) }
         effects.append(.send(.publish(request: id, options: wire, topic: topic, arguments)))
-        guard options.isAcknowledged else { return effects.append(.news(.published(handle, publication: nil))) }
+        guard options.isAcknowledged else { return effects.append(.event(.published(handle, publication: nil))) }
         sent[handle] = id
         alarms.set(.request(handle), at: due)
     }
@@ -65,12 +66,12 @@ extension ClientMachine {
     ) {
         // A dealer that does not announce it has to abort the session.
         if parts != nil, !router.takesParts {
-            return effects.append(.news(.failed(handle, .unsupported("progressive_call_invocations"))))
+            return effects.append(.event(.failed(handle, .unsupported("progressive_call_invocations"))))
         }
-        if let due, due <= now { return effects.append(.news(.failed(handle, .timedOut(wasSent: false)))) }
+        if let due, due <= now { return effects.append(.event(.failed(handle, .timedOut(wasSent: false)))) }
         let call = SentCall(
             handle: handle, cancelMode: options.cancelMode, wantsProgress: options.wantsProgress, hasTimeout: due != nil,
-            openProcedure: parts == nil ? nil : procedure)
+            openProcedure: parts == nil ? nil : procedure, testament: options.testament)
         let id = number(.call(call))
         sent[handle] = id
         if let due { alarms.set(.request(handle), at: due) }
@@ -101,14 +102,16 @@ extension ClientMachine {
         if !details.isEmpty, details["progress"] == true, let pending = requests[request], pending.kind == .call {
             // Nobody who did not ask for parts has a use for them.
             guard case .call(let call) = pending, call.wantsProgress else { return }
-            return effects.append(.news(.result(call.handle, details: details, arguments, isFinal: false)))
+            return effects.append(.event(.result(call.handle, details: details, arguments, isFinal: false)))
         }
         switch answered(.call, request, at: now, into: &effects) {
         case .call(let call):
             sent[call.handle] = nil
             if call.hasTimeout { alarms.cancel(.request(call.handle)) }
-            effects.append(.news(.result(call.handle, details: details, arguments, isFinal: true)))
+            if let testament = call.testament { testaments.append(testament) }
+            effects.append(.event(.result(call.handle, details: details, arguments, isFinal: true)))
         case .history(let topic): finishHistory(topic: topic, PastEvent.list(arguments), into: &effects)
+        case .testament(let handle): forget(handle)
         default: break
         }
     }
@@ -118,7 +121,7 @@ extension ClientMachine {
         guard case .publish(let handle)? = answered(.publish, request, at: now, into: &effects) else { return }
         sent[handle] = nil
         alarms.cancel(.request(handle))
-        effects.append(.news(.published(handle, publication: publication)))
+        effects.append(.event(.published(handle, publication: publication)))
     }
 
     // MARK: Ends
@@ -134,14 +137,36 @@ extension ClientMachine {
     /// Ends a call or publication without waiting for what the router says: one that says nothing to CANCEL is in use.
     private mutating func end(_ handle: ClientHandle, _ failure: ClientFailure, into effects: inout [ClientEffect]) {
         if let id = sent.removeValue(forKey: handle) {
-            if case .call(let call)? = requests.removeValue(forKey: id), router.cancels {
+            switch requests.removeValue(forKey: id) {
+            case .call(let call)? where router.cancels:
                 // What a router takes for granted where no mode is given differs.
                 effects.append(.send(.cancel(request: id, options: ["mode": .text(call.cancelMode.rawValue)])))
+            case .testament?: return effects.append(.event(.testamentFailed(failure)))
+            default: break
             }
         } else if !line.remove(handle) {
             return
         }
         alarms.cancel(.request(handle))
-        effects.append(.news(.failed(handle, failure)))
+        effects.append(.event(.failed(handle, failure)))
+    }
+
+    // MARK: Testaments
+
+    /// Hands in what earlier sessions had; however much waits, for nobody else would try again.
+    mutating func sendTestaments(at now: Moment, into effects: inout [ClientEffect]) {
+        for testament in testaments {
+            let handle = newHandle()
+            let id = number(.testament(handle))
+            sent[handle] = id
+            alarms.set(.request(handle), at: now + policy.answerPatience)
+            effects.append(.send(.call(request: id, options: ValueMap(), procedure: Testament.procedure, testament.call)))
+        }
+    }
+
+    /// A request is answered that the app knows nothing of.
+    mutating func forget(_ handle: ClientHandle) {
+        sent[handle] = nil
+        alarms.cancel(.request(handle))
     }
 }

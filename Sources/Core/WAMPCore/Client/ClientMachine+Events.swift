@@ -1,12 +1,13 @@
 internal import CodecCore
 internal import MachineCore
+internal import ProtocolCore
 
 extension ClientMachine {
     /// An event; one of a subscription that nobody knows was under way when that ended.
     mutating func event(_ subscription: WAMPID, _ event: PastEvent, into effects: inout [ClientEffect]) {
         guard let audience = topics.audiences[subscription], !audience.listeners.isEmpty else { return }
         guard audience.isPlain else { return sort(event, of: subscription, topic: audience.topic, into: &effects) }
-        effects.append(.news(event.news(for: audience.listeners, of: subscription)))
+        effects.append(.event(event.news(for: audience.listeners, of: subscription)))
     }
 
     /// Tells an event to those whom it concerns: the retained one to who asked for it, none twice, and none before the past that it follows.
@@ -21,10 +22,10 @@ extension ClientMachine {
             guard isNew || isRetained else { return }
         }
         guard let curious = reception.curious else {
-            return effects.append(.news(event.news(for: listeners, of: subscription)))
+            return effects.append(.event(event.news(for: listeners, of: subscription)))
         }
         let others = listeners.filter { !curious.contains($0) }
-        if !others.isEmpty { effects.append(.news(event.news(for: others, of: subscription))) }
+        if !others.isEmpty { effects.append(.event(event.news(for: others, of: subscription))) }
         if others.count < listeners.count, topics.hold(event, of: number) > HistoryFetch.capacity {
             finishHistory(topic: number, nil, into: &effects)
         }
@@ -37,11 +38,11 @@ extension ClientMachine {
     /// One that keeps no history answers with an error.
     mutating func tell(_ gap: ClientGap, to listeners: [ClientHandle], of number: Int, at now: Moment, into effects: inout [ClientEffect]) {
         guard gap == .reconnected, let topic = topics[number], let subscription = topic.subscription else {
-            return effects.append(.news(.gap(listeners, gap)))
+            return effects.append(.event(.gap(listeners, gap)))
         }
         let curious = listeners.filter { (topics.listeners[$0]?.historyLength ?? 0) > 0 }
         let others = listeners.filter { !curious.contains($0) }
-        if !others.isEmpty { effects.append(.news(.gap(others, gap))) }
+        if !others.isEmpty { effects.append(.event(.gap(others, gap))) }
         guard !curious.isEmpty else { return }
         let id = self.number(.history(topic: number))
         topics.update(number) { $0.history = HistoryFetch(request: id, listeners: curious) }
@@ -67,10 +68,10 @@ extension ClientMachine {
         let live = Set(history.held.lazy.filter { $0.details["retained"] != true }.map(\.publication))
         let missed = topic.missed(of: events ?? []).filter { !live.contains($0.publication) && !topics.own.contains($0.publication) }
         let known = Set(missed.map(\.publication))
-        effects.append(.news(.gap(history.listeners, events == nil ? .reconnected : .filled(events: missed.count))))
+        effects.append(.event(.gap(history.listeners, events == nil ? .reconnected : .filled(events: missed.count))))
         for event in missed + history.held.filter({ !known.contains($0.publication) }) {
             _ = topics.remember(event.publication, of: number)
-            effects.append(.news(event.news(for: history.listeners, of: subscription)))
+            effects.append(.event(event.news(for: history.listeners, of: subscription)))
         }
     }
 }

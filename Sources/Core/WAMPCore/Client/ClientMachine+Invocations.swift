@@ -1,5 +1,6 @@
 internal import CodecCore
 internal import MachineCore
+internal import ProtocolCore
 
 extension ClientMachine {
     /// Ids of invocations are taken as they come: some routers count them through the realm, and so with gaps.
@@ -21,19 +22,19 @@ extension ClientMachine {
         let handle = newHandle()
         let wantsProgress = !details.isEmpty && details["receive_progress"] == true
         invocations.begin(.init(request: request, procedure: number, wantsProgress: wantsProgress, isOpen: hasMore), as: handle)
-        effects.append(.news(.invoked(handle, procedure: procedure.handle, details: details, arguments)))
+        effects.append(.event(.invoked(handle, procedure: procedure.handle, details: details, arguments)))
     }
 
     private mutating func add(_ arguments: WAMPArguments, to handle: ClientHandle, hasMore: Bool, into effects: inout [ClientEffect]) {
         guard let invocation = invocations[handle], invocation.isOpen, !invocation.isInterrupted else { return }
         if !hasMore { invocations.update(handle) { $0.isOpen = false } }
-        effects.append(.news(.invokedFurther(handle, arguments, isFinal: !hasMore)))
+        effects.append(.event(.invokedFurther(handle, arguments, isFinal: !hasMore)))
     }
 
     mutating func interrupt(_ request: WAMPID, options: ValueMap, into effects: inout [ClientEffect]) {
         guard let handle = invocations.handle(of: request), invocations[handle]?.isInterrupted == false else { return }
         invocations.update(handle) { $0.isInterrupted = true }
-        effects.append(.news(.interrupted(handle, reason: options["reason"]?.string)))
+        effects.append(.event(.interrupted(handle, reason: options["reason"]?.string)))
     }
 
     mutating func yield(_ handle: ClientHandle, _ arguments: WAMPArguments, isFinal: Bool, into effects: inout [ClientEffect]) {

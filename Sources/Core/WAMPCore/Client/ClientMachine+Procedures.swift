@@ -1,5 +1,6 @@
 internal import CodecCore
 internal import MachineCore
+internal import ProtocolCore
 
 extension ClientMachine {
     mutating func register(
@@ -7,7 +8,7 @@ extension ClientMachine {
         into effects: inout [ClientEffect]
     ) {
         if let failure = refusal(of: uri, match: options.match, mayWait: patience != nil) {
-            return effects.append(.news(.failed(handle, failure)))
+            return effects.append(.event(.failed(handle, failure)))
         }
         let key = TopicKey(uri, match: options.match)
         let procedure = OfferedProcedure(handle: handle, key: key, options: options, waitsUntil: patience.map { now + $0 })
@@ -62,7 +63,7 @@ extension ClientMachine {
         procedures.update(number) { ($0.flight, $0.registration, $0.standsSince) = (nil, registration, now) }
         if let procedure = procedures[number], procedure.isWanted {
             procedures.markRegistered(number)
-            effects.append(.news(.registered(procedure.handle, registration: registration)))
+            effects.append(.event(.registered(procedure.handle, registration: registration)))
         }
         settle(procedure: number, at: now, into: &effects)
     }
@@ -103,7 +104,7 @@ extension ClientMachine {
             let uri = details["reason"]?.string.flatMap { WAMPURI.isValid($0) ? $0 : nil } ?? WAMPURI.Error.noSuchRegistration
             return end(procedure: number, .refused(uri: uri, arguments: .none), at: now, into: &effects)
         }
-        effects.append(.news(.suspended(procedure.handle)))
+        effects.append(.event(.suspended(procedure.handle)))
         pauseProcedure(number, at: now)
     }
 
@@ -122,7 +123,7 @@ extension ClientMachine {
             if !procedure.isWanted {
                 settle(procedure: number, at: now, into: &effects)
             } else if procedure.hasStood {
-                if procedure.registration != nil { effects.append(.news(.suspended(procedure.handle))) }
+                if procedure.registration != nil { effects.append(.event(.suspended(procedure.handle))) }
             } else if let until = procedure.waitsUntil, until > now {
                 alarms.set(.procedure(number), at: until)
             } else {
@@ -156,7 +157,7 @@ extension ClientMachine {
 
     private mutating func end(procedure number: Int, _ failure: ClientFailure, at now: Moment, into effects: inout [ClientEffect]) {
         guard let handle = procedures[number]?.handle else { return }
-        effects.append(.news(.failed(handle, failure)))
+        effects.append(.event(.failed(handle, failure)))
         depart(number, at: now, into: &effects)
     }
 

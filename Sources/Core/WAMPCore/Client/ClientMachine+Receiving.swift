@@ -1,5 +1,6 @@
 internal import CodecCore
 internal import MachineCore
+internal import ProtocolCore
 
 extension ClientMachine {
     mutating func receive(_ message: WAMPMessage, at now: Moment, into effects: inout [ClientEffect]) {
@@ -17,9 +18,9 @@ extension ClientMachine {
         }
     }
 
-    mutating func receive(_ error: WAMPFormatError, at now: Moment, into effects: inout [ClientEffect]) {
+    mutating func receive(undecodable reason: String, at now: Moment, into effects: inout [ClientEffect]) {
         switch phase {
-        case .greeted, .proving, .checking, .joined: violate("a message cannot be read: \(error)", at: now, into: &effects)
+        case .greeted, .proving, .checking, .joined: violate("a message cannot be read: \(reason)", at: now, into: &effects)
         case .apart, .leaving, .dropping, .over: break
         }
     }
@@ -78,12 +79,15 @@ extension ClientMachine {
             if call.hasTimeout { alarms.cancel(.request(call.handle)) }
             // The dealer that keeps the timeout as well may be a little earlier than we are.
             let isOurTimeout = call.hasTimeout && refusal.uri == WAMPURI.Error.timeout
-            effects.append(.news(.failed(call.handle, isOurTimeout ? .timedOut(wasSent: true) : refusal.failure)))
+            effects.append(.event(.failed(call.handle, isOurTimeout ? .timedOut(wasSent: true) : refusal.failure)))
         case .publish(let handle):
             sent[handle] = nil
             alarms.cancel(.request(handle))
-            effects.append(.news(.failed(handle, refusal.failure)))
+            effects.append(.event(.failed(handle, refusal.failure)))
         case .history(let topic): finishHistory(topic: topic, nil, into: &effects)
+        case .testament(let handle):
+            forget(handle)
+            effects.append(.event(.testamentFailed(refusal.failure)))
         case .subscribe(let topic): refuse(topic: topic, refusal, at: now, into: &effects)
         // It is gone, then.
         case .unsubscribe(let topic): unsubscribed(topic: topic, at: now, into: &effects)

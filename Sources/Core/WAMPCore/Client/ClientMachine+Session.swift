@@ -1,9 +1,10 @@
 internal import CodecCore
 internal import MachineCore
+internal import ProtocolCore
 
 extension ClientMachine {
     mutating func open(authExtra: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
-        if let ending { return effects.append(.drop(ending)) }
+        if let ending { return tell(ending, into: &effects) }
         if phase != .apart { lose(unsent: [], at: now, into: &effects) }
         guard phase != .over else { return }
         phase = .greeted
@@ -23,7 +24,7 @@ extension ClientMachine {
         guard self.method == nil else { return violate("a second CHALLENGE", at: now, into: &effects) }
         let handle = newHandle()
         (phase, self.method) = (.proving(handle), method)
-        effects.append(.prove(handle, method: method, extra: extra))
+        effects.append(.event(.challenged(handle, method: method, extra: extra)))
     }
 
     mutating func prove(_ handle: ClientHandle, signature: String, extra: ValueMap, into effects: inout [ClientEffect]) {
@@ -32,11 +33,13 @@ extension ClientMachine {
         effects.append(.send(.authenticate(signature: signature, extra: extra)))
     }
 
-    mutating func disprove(_ handle: ClientHandle, reason: String, at now: Moment, into effects: inout [ClientEffect]) {
+    mutating func disprove(
+        _ handle: ClientHandle, reason: String, isHopeless: Bool, at now: Moment, into effects: inout [ClientEffect]
+    ) {
         guard phase == .proving(handle) else { return }
         // The reason is the app's own; the router does not need to know it.
         abort(WAMPURI.Error.authenticationFailed, "no proof", into: &effects)
-        drop(.unproven(reason), at: now, into: &effects)
+        drop(.unproven(reason, isRetryable: !isHopeless), at: now, into: &effects)
     }
 
     mutating func welcome(_ session: WAMPID, details: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
@@ -48,7 +51,7 @@ extension ClientMachine {
         if let method, Self.isMutual(method) {
             let handle = newHandle()
             (phase, candidate) = (.checking(handle), joined)
-            effects.append(.check(handle, details: details))
+            effects.append(.event(.welcomed(handle, details: details)))
         } else if method == nil, !policy.authMethods.isEmpty, policy.authMethods.allSatisfy(Self.isMutual) {
             // Where both sides have to prove themselves, a router that asks for nothing has proven nothing.
             abort(WAMPURI.Error.authenticationFailed, "the router has proven nothing", into: &effects)
@@ -72,10 +75,11 @@ extension ClientMachine {
     private mutating func join(_ session: JoinedSession, at now: Moment, into effects: inout [ClientEffect]) {
         (phase, candidate) = (.joined, nil)
         alarms.cancel(.join)
-        effects.append(.news(.joined(session)))
+        effects.append(.event(.joined(session)))
         for number in topics.inOrder { settle(topic: number, at: now, into: &effects) }
         for number in procedures.inOrder { settle(procedure: number, at: now, into: &effects) }
         sendLine(at: now, into: &effects)
+        sendTestaments(at: now, into: &effects)
     }
 
     // MARK: Ends
@@ -123,11 +127,16 @@ extension ClientMachine {
         phase = ending.isFinal ? .over : .dropping
         alarms.cancel(.join)
         alarms.cancel(.goodbye)
-        if wasJoined { effects.append(.news(.parted)) }
-        effects.append(.drop(ending))
+        if wasJoined { effects.append(.event(.parted)) }
+        tell(ending, into: &effects)
         if ending.isFinal { self.ending = ending }
         endSession(ending.isFinal ? .ended : .connectionLost(wasSent: true), at: now, into: &effects)
         if ending.isFinal { endEverything(into: &effects) }
+    }
+
+    private func tell(_ ending: ClientEnding, into effects: inout [ClientEffect]) {
+        effects.append(.event(.ended(ending)))
+        effects.append(.end(ending.connectionEnd))
     }
 
     mutating func lose(unsent: Set<WAMPID>, at now: Moment, into effects: inout [ClientEffect]) {
@@ -146,7 +155,7 @@ extension ClientMachine {
     private mutating func part(
         _ failure: ClientFailure, unsent: Set<WAMPID> = [], at now: Moment, into effects: inout [ClientEffect]
     ) {
-        effects.append(.news(.parted))
+        effects.append(.event(.parted))
         endSession(failure, unsent: unsent, at: now, into: &effects)
     }
 
@@ -160,16 +169,18 @@ extension ClientMachine {
             case .call(let call):
                 alarms.cancel(.request(call.handle))
                 // Of input in parts, perhaps only a later one did not leave.
-                effects.append(.news(.failed(call.handle, call.hasContinued ? failure : end)))
+                effects.append(.event(.failed(call.handle, call.hasContinued ? failure : end)))
             case .publish(let handle):
                 alarms.cancel(.request(handle))
-                effects.append(.news(.failed(handle, end)))
+                effects.append(.event(.failed(handle, end)))
+            // The next session gets it again.
+            case .testament(let handle): alarms.cancel(.request(handle))
             case .subscribe, .unsubscribe, .register, .unregister, .history: break
             }
         }
         requests.removeAll()
         sent.removeAll()
-        for handle in invocations.takeAll() { effects.append(.news(.interrupted(handle, reason: nil))) }
+        for handle in invocations.takeAll() { effects.append(.event(.interrupted(handle, reason: nil))) }
         guard failure != .ended else { return }
         loseTopics(at: now, into: &effects)
         loseProcedures(at: now, into: &effects)
@@ -180,9 +191,9 @@ extension ClientMachine {
         let listeners = topics.listeners.keys.sorted { $0.number < $1.number }
         let offered = procedures.inOrder.compactMap { procedures[$0] }.filter(\.isWanted).map(\.handle)
         let handles = waiting + listeners + offered
-        for handle in handles { effects.append(.news(.failed(handle, .ended))) }
+        for handle in handles { effects.append(.event(.failed(handle, .ended))) }
         let leavers = topics.leavers.values.joined().sorted { $0.number < $1.number }
-        for handle in leavers { effects.append(.news(.unsubscribed(handle))) }
+        for handle in leavers { effects.append(.event(.unsubscribed(handle))) }
         (topics, procedures, alarms) = (TopicBook(), ProcedureBook(), Alarms())
     }
 }

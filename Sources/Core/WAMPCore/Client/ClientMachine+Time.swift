@@ -1,8 +1,9 @@
-public import MachineCore
+package import MachineCore
+internal import ProtocolCore
 
 extension ClientMachine {
     /// What is due: a deadline that has passed, or another try.
-    public mutating func wake(at now: Moment, into effects: inout [ClientEffect]) {
+    package mutating func wake(at now: Moment, into effects: inout [ClientEffect]) {
         while let alarm = alarms.due(at: now) {
             switch alarm {
             case .join:

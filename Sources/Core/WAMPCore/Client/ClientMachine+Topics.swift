@@ -1,5 +1,6 @@
 internal import CodecCore
 internal import MachineCore
+internal import ProtocolCore
 
 extension ClientMachine {
     mutating func subscribe(
@@ -7,13 +8,13 @@ extension ClientMachine {
         into effects: inout [ClientEffect]
     ) {
         if let failure = refusal(of: key.uri, match: key.match, mayWait: patience != nil) {
-            return effects.append(.news(.failed(handle, failure)))
+            return effects.append(.event(.failed(handle, failure)))
         }
         let number = topics.topic(key, options: options)
         topics.add(handle, Listener(topic: number, options: options, waitsUntil: patience.map { now + $0 }))
         if let topic = topics[number], let subscription = topic.subscription {
             topics.markSubscribed(handle)
-            effects.append(.news(.subscribed(handle, subscription: subscription)))
+            effects.append(.event(.subscribed(handle, subscription: subscription)))
         } else {
             let isAsked = topics[number]?.flight == .subscribe
             alarms.set(.listener(handle), at: now + (isAsked ? policy.answerPatience : patience ?? policy.answerPatience))
@@ -48,7 +49,7 @@ extension ClientMachine {
         topics.leavers[number] = nil
         for handle in leavers {
             alarms.cancel(.listener(handle))
-            effects.append(.news(.unsubscribed(handle)))
+            effects.append(.event(.unsubscribed(handle)))
         }
     }
 
@@ -109,7 +110,7 @@ extension ClientMachine {
             for handle in before.listeners {
                 alarms.cancel(.listener(handle))
                 topics.markSubscribed(handle)
-                effects.append(.news(.subscribed(handle, subscription: subscription)))
+                effects.append(.event(.subscribed(handle, subscription: subscription)))
             }
             if let gap = before.gap, !old.isEmpty { tell(gap, to: old, of: number, at: now, into: &effects) }
         }
@@ -189,7 +190,7 @@ extension ClientMachine {
 
     mutating func timeOut(listener handle: ClientHandle, at now: Moment, into effects: inout [ClientEffect]) {
         guard let listener = topics.listeners[handle] else {
-            if topics.takeLeaver(handle) { effects.append(.news(.failed(handle, .timedOut(wasSent: true)))) }
+            if topics.takeLeaver(handle) { effects.append(.event(.failed(handle, .timedOut(wasSent: true)))) }
             return
         }
         end(listener: handle, .timedOut(wasSent: topics[listener.topic]?.flight == .subscribe), into: &effects)
@@ -223,7 +224,7 @@ extension ClientMachine {
     private mutating func end(listener handle: ClientHandle, _ failure: ClientFailure, into effects: inout [ClientEffect]) {
         alarms.cancel(.listener(handle))
         guard topics.remove(handle) != nil else { return }
-        effects.append(.news(.failed(handle, failure)))
+        effects.append(.event(.failed(handle, failure)))
     }
 
     /// How often something is tried again that the router took away, or refused for now.

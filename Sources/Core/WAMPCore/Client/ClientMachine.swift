@@ -1,12 +1,23 @@
-public import MachineCore
+package import CodecCore
+package import MachineCore
+package import ProtocolCore
 
 /// A client's side of WAMP: sessions that come and go, and calls, events and procedures that outlive them.
 ///
 /// It says hello on each connection, and once it has joined it subscribes and registers again, in the order in which the app first did, and
 /// sends what waited. Handles of challenges and invocations are its own: they begin at 2^63, where the app's never get to.
-public struct ClientMachine: Machine {
+package struct ClientMachine: ProtocolMachine {
+    /// What the methods of authentication say beforehand, such as a fresh nonce: the `authextra` of HELLO.
+    package typealias Greeting = ValueMap
+    package typealias Received = WAMPMessage
+    package typealias Sent = WAMPMessage
+    package typealias Command = ClientCommand
+    package typealias Event = ClientNews
+    package typealias Input = ClientInput
+    package typealias Effect = ClientEffect
+
     /// Who it is, and its bounds.
-    public let policy: ClientPolicy
+    package let policy: ClientPolicy
 
     var phase = Phase.apart
     /// The method of the challenge.
@@ -29,13 +40,15 @@ public struct ClientMachine: Machine {
     var topics = TopicBook()
     var procedures = ProcedureBook()
     var invocations = InvocationBook()
+    /// What the router has taken, and gets again in each session.
+    var testaments: [Testament] = []
 
     /// A client that is not connected.
     ///
     /// - Parameters:
     ///   - policy: Who it is, and its bounds.
     ///   - seed: Where chance begins: the pauses before a registration is tried again.
-    public init(policy: ClientPolicy, seed: UInt64) {
+    package init(policy: ClientPolicy, seed: UInt64) {
         var policy = policy
         (policy.joinPatience, policy.answerPatience) = (policy.joinPatience.bounded, policy.answerPatience.bounded)
         policy.goodbyePatience = policy.goodbyePatience.bounded
@@ -43,19 +56,26 @@ public struct ClientMachine: Machine {
     }
 
     /// When the next patience ends, or the next pause; nil if nothing waits.
-    public var deadline: Moment? { alarms.next }
+    package var deadline: Moment? { alarms.next }
 
-    /// What happens on the link, and what the app wants.
-    public mutating func handle(_ input: ClientInput, at now: Moment, into effects: inout [ClientEffect]) {
+    package mutating func handle(_ input: Input, at now: Moment, into effects: inout [ClientEffect]) {
         switch input {
         case .opened(let authExtra): open(authExtra: authExtra, at: now, into: &effects)
         case .received(let message): receive(message, at: now, into: &effects)
-        case .undecodable(let error): receive(error, at: now, into: &effects)
-        case .lost(let unsent): lose(unsent: unsent, at: now, into: &effects)
+        case .undecodable(let reason): receive(undecodable: reason, at: now, into: &effects)
+        case .lost(let unsent): lose(unsent: Set(unsent.compactMap(\.ownRequest)), at: now, into: &effects)
+        case .command(let command): handle(command, at: now, into: &effects)
+        }
+    }
+
+    private mutating func handle(_ command: ClientCommand, at now: Moment, into effects: inout [ClientEffect]) {
+        switch command {
         case .proven(let handle, let signature, let extra): prove(handle, signature: signature, extra: extra, into: &effects)
-        case .unproven(let handle, let reason): disprove(handle, reason: reason, at: now, into: &effects)
+        case .unproven(let handle, let reason, let isHopeless):
+            disprove(handle, reason: reason, isHopeless: isHopeless, at: now, into: &effects)
         case .checked(let handle, let isGenuine): check(handle, isGenuine: isGenuine, at: now, into: &effects)
         case .leave(let reason): leave(reason: reason, at: now, into: &effects)
+        case .forgetTestaments(let scope): testaments.removeAll { $0.scope == scope }
         case .call(let handle, let procedure, let arguments, let options):
             call(handle, procedure, arguments, options, inParts: false, at: now, into: &effects)
         case .callInParts(let handle, let procedure, let arguments, let options):
@@ -108,5 +128,18 @@ public struct ClientMachine: Machine {
         let first = min(max(policy.retryPause, .milliseconds(1)), .seconds(3600))
         let backoff = Backoff(base: first, cap: max(first, .seconds(5)), minimum: .zero, jitter: .equal)
         return backoff.delay(attempt: number + 1, using: &generator)
+    }
+}
+
+package typealias ClientInput = ProtocolInput<ClientMachine>
+package typealias ClientEffect = ProtocolEffect<ClientMachine>
+
+extension WAMPMessage {
+    /// The number of a call or a publication.
+    fileprivate var ownRequest: WAMPID? {
+        switch self {
+        case .call(let request, _, _, _), .publish(let request, _, _, _): request
+        default: nil
+        }
     }
 }

@@ -8,11 +8,13 @@ enum PendingRequest: Hashable, Sendable {
     case unregister(procedure: Int)
     /// The router's history of a topic, asked for with a CALL.
     case history(topic: Int)
+    /// A testament of an earlier session, handed in again with a CALL.
+    case testament(ClientHandle)
 
     /// As what an ERROR answers it.
     var kind: WAMPRequestKind {
         switch self {
-        case .call, .history: .call
+        case .call, .history, .testament: .call
         case .publish: .publish
         case .subscribe: .subscribe
         case .unsubscribe: .unsubscribe
@@ -33,6 +35,8 @@ struct SentCall: Hashable, Sendable {
     var hasContinued = false
     /// Under what more input is sent; nil: there comes none.
     var openProcedure: String?
+    /// What is kept once the router has it.
+    var testament: Testament?
 }
 
 /// A part of a call's input.

@@ -1,18 +1,19 @@
-import CodecCore
-import WAMPCore
+package import CodecCore
 
 /// An event that the router publishes when the session is gone.
-struct WAMPTestament: Sendable {
-    static let procedure = "wamp.session.add_testament"
-    static let flush = "wamp.session.flush_testaments"
+///
+/// A session has those of its own only, so a client hands them in each time it joins.
+///
+/// Source: WAMP, "Session Testament".
+package struct Testament: Hashable, Sendable {
+    package static let procedure = "wamp.session.add_testament"
+    package static let flush = "wamp.session.flush_testaments"
 
-    let scope: TestamentScope
+    package let scope: TestamentScope
     /// What the call carries.
-    ///
-    /// Source: WAMP, "Session Testament".
-    let call: WAMPArguments
+    package let call: WAMPArguments
 
-    init(topic: String, arguments: WAMPArguments, options: PublishOptions, scope: TestamentScope) throws(CodecError) {
+    package init(topic: String, arguments: WAMPArguments, options: PublishOptions, scope: TestamentScope) throws(CodecError) {
         self.scope = scope
         call = WAMPArguments(
             [.text(topic), .array(try arguments.list), .map(try arguments.keywords)],

@@ -1,16 +1,13 @@
 import Holdfast
 import MachineCore
 import ProtocolClient
-import WebSocketRuntime
 import WAMPCore
+import WebSocketRuntime
 
 /// What the app asks for.
-extension WAMPDesk {
-    /// What messages are written in at present; nil without a connection.
-    var serialization: WAMPSerialization? { state.withLockedValue { $0.link?.serialization } }
-
+extension WAMPShell {
     /// How many messages wait because the connection takes nothing.
-    var waitingToSend: Int { state.withLockedValue { $0.link?.queue.count ?? 0 } }
+    var waitingToSend: Int { outgoing?.count ?? 0 }
 
     /// Waits while the connection takes nothing, so that what waits to be sent is bounded; and so is the wait.
     ///
@@ -18,9 +15,9 @@ extension WAMPDesk {
     /// - Returns: How long it was.
     @discardableResult
     func roomToSend(within patience: Duration?, _ request: @autoclosure () -> String) async throws(WAMPError) -> Duration {
-        guard let queue = state.withLockedValue({ $0.link?.queue }), queue.count >= OutgoingLimits.senders else { return .zero }
+        guard let queue = outgoing, queue.count >= OutgoingLimits.senders else { return .zero }
         let start = time.now()
-        let limit = start + (patience ?? options.answerPatience).bounded
+        let limit = start + (patience ?? context.options.answerPatience).bounded
         await queue.room(below: OutgoingLimits.senders, until: limit, on: time)
         if Task.isCancelled { throw WAMPError(.cancelled, request: request(), wasSent: false) }
         let end = time.now()
@@ -28,31 +25,26 @@ extension WAMPDesk {
         return end - start
     }
 
-    /// Whether so much waits to be sent that who cannot wait is refused.
-    private static func isCrowded(_ state: State) -> Bool { (state.link?.queue.count ?? 0) >= OutgoingLimits.reader }
-
     /// Starts something, unless all is over or the task is cancelled already; then who waits is told at once.
     private func begin<Value>(
-        _ reply: WAMPReply<Value>, _ request: WAMPRequest, _ start: (ClientHandle, inout State, Moment) -> Void
+        _ reply: WAMPReply<Value>, _ request: WAMPRequest, _ start: (ClientHandle, inout WAMPView) -> ClientCommand
     ) -> ClientHandle? {
-        var refusal: WAMPError?
-        var handle: ClientHandle?
-        change { state, now in
-            if let ending = state.ending, state.isOver || state.isLeaving {
-                refusal = ending.of("\(request)")
-            } else if reply.isAwaited, Task.isCancelled {
-                // Looked at under the lock: who cancels later finds the handle.
-                refusal = WAMPError(.cancelled, request: "\(request)", wasSent: false)
-            } else if Self.isCrowded(state) {
-                refusal = WAMPError(ClientFailure.tooManyWaiting, of: "\(request)")
-            } else {
-                let new = Self.newHandle(&state)
-                handle = new
-                start(new, &state, now)
-            }
+        // Whoever can wait has waited for room.
+        let isCrowded = !reply.isAwaited && waitingToSend >= OutgoingLimits.reader
+        let begun = command { view, _ -> (ClientCommand?, Result<ClientHandle, WAMPError>) in
+            if view.isOver { return (nil, .failure((view.ending ?? WAMPError(.closed)).of("\(request)"))) }
+            // Looked at under the lock: who cancels later finds the handle.
+            if reply.isAwaited, Task.isCancelled { return (nil, .failure(WAMPError(.cancelled, request: "\(request)", wasSent: false))) }
+            if isCrowded { return (nil, .failure(WAMPError(ClientFailure.tooManyWaiting, of: "\(request)"))) }
+            let handle = view.newHandle()
+            return (start(handle, &view), .success(handle))
         }
-        if let refusal { reply.end(.failure(refusal)) }
-        return handle
+        switch begun {
+        case .success(let handle): return handle
+        case .failure(let error):
+            reply.end(.failure(error))
+            return nil
+        }
     }
 
     /// Waits for an outcome; when the task is cancelled, what was begun is ended.
@@ -80,9 +72,9 @@ extension WAMPDesk {
         _ uri: String, _ arguments: WAMPArguments, _ options: CallOptions, _ reply: WAMPReply<WAMPArguments>
     ) -> ClientHandle? {
         let request = WAMPRequest(kind: "CALL", uri: uri)
-        return begin(reply, request) { handle, state, now in
-            state.pending[handle] = .call(reply, request)
-            Self.tell(.call(handle, procedure: uri, arguments, options), &state, now)
+        return begin(reply, request) { handle, view in
+            view.pending[handle] = .call(reply, request)
+            return .call(handle, procedure: uri, arguments, options)
         }
     }
 
@@ -91,7 +83,7 @@ extension WAMPDesk {
         let waited = try await roomToSend(within: options.timeout ?? options.joinPatience, "CALL \(uri)")
         if let timeout = options.timeout { options.timeout = timeout - waited }
         return try await outcome { [weak self] in
-            self?.tell(.cancel($0))
+            self?.cancel($0)
         } _: { reply in
             beginCall(uri, arguments, options, reply)
         }.0
@@ -101,28 +93,24 @@ extension WAMPDesk {
     func beginProgress(_ uri: String, _ arguments: WAMPArguments, _ options: CallOptions, isInParts: Bool) -> CallHandle {
         let request = WAMPRequest(kind: "CALL", uri: uri)
         let mailbox = CallMailbox(capacity: CallMailbox.standardCapacity)
-        let handle = begin(.closure { mailbox.finish($0) }, request) { handle, state, now in
-            state.pending[handle] = .progress(mailbox, request)
-            Self.tell(
-                isInParts
-                    ? .callInParts(handle, procedure: uri, arguments, options) : .call(handle, procedure: uri, arguments, options),
-                &state, now)
+        let handle = begin(.closure { mailbox.finish($0) }, request) { handle, view in
+            view.pending[handle] = .progress(mailbox, request)
+            return isInParts
+                ? .callInParts(handle, procedure: uri, arguments, options) : .call(handle, procedure: uri, arguments, options)
         }
-        return CallHandle(desk: self, handle: handle, mailbox: mailbox, request: request)
+        return CallHandle(shell: self, handle: handle, mailbox: mailbox, request: request)
     }
 
     /// Sends the next part of a call's input; false while the call waits for the session, or has ended.
     func send(_ handle: ClientHandle, _ part: WAMPArguments, isLast: Bool) -> Bool {
-        var isUnderWay = false
-        change { state, now in
-            isUnderWay = state.session != nil && state.pending[handle] != nil
-            if isUnderWay { Self.tell(.part(handle, part, isLast: isLast), &state, now) }
+        command { view, _ in
+            let isUnderWay = view.session != nil && view.pending[handle] != nil
+            return (isUnderWay ? .part(handle, part, isLast: isLast) : nil, isUnderWay)
         }
-        return isUnderWay
     }
 
     /// The app no longer wants a call's result.
-    func cancel(_ handle: ClientHandle) { tell(.cancel(handle)) }
+    func cancel(_ handle: ClientHandle) { command(.cancel(handle)) }
 
     // MARK: - Events
 
@@ -131,16 +119,16 @@ extension WAMPDesk {
         _ uri: String, _ arguments: WAMPArguments, _ options: PublishOptions, _ reply: WAMPReply<WAMPID?>
     ) -> ClientHandle? {
         let request = WAMPRequest(kind: "PUBLISH", uri: uri)
-        return begin(reply, request) { handle, state, now in
-            state.pending[handle] = .publication(reply, request)
-            Self.tell(.publish(handle, topic: uri, arguments, options), &state, now)
+        return begin(reply, request) { handle, view in
+            view.pending[handle] = .publication(reply, request)
+            return .publish(handle, topic: uri, arguments, options)
         }
     }
 
     func publish(_ uri: String, _ arguments: WAMPArguments, _ options: PublishOptions) async throws(WAMPError) -> WAMPID? {
         try await roomToSend(within: options.patience, "PUBLISH \(uri)")
         return try await outcome { [weak self] in
-            self?.tell(.cancel($0))
+            self?.cancel($0)
         } _: { reply in
             beginPublication(uri, arguments, options, reply)
         }.0
@@ -150,10 +138,10 @@ extension WAMPDesk {
     func beginSubscription(
         _ key: TopicKey, _ options: SubscribeOptions, _ mailbox: EventMailbox, _ reply: WAMPReply<Void>
     ) -> ClientHandle? {
-        let patience = self.options.requestPatience
-        return begin(reply, WAMPRequest(kind: "SUBSCRIBE", uri: key.uri)) { handle, state, now in
-            state.pending[handle] = .listener(Listener(key: key, mailbox: mailbox, reply: reply))
-            Self.tell(.subscribe(handle, key, options, patience: patience), &state, now)
+        let patience = context.options.requestPatience
+        return begin(reply, WAMPRequest(kind: "SUBSCRIBE", uri: key.uri)) { handle, view in
+            view.pending[handle] = .listener(.init(key: key, mailbox: mailbox, reply: reply))
+            return .subscribe(handle, key, options, patience: patience)
         }
     }
 
@@ -170,37 +158,21 @@ extension WAMPDesk {
 
     /// A subscriber wants no more.
     func unsubscribe(_ handle: ClientHandle) {
-        change { state, now in
-            guard case .listener(let listener)? = state.pending[handle] else { return }
-            Self.tell(.unsubscribe(handle), &state, now)
-            finish(listener, handle, &state)
-        }
+        command { view, deeds in (view.endListener(handle, &deeds) == nil ? nil : .unsubscribe(handle), ()) }
     }
 
     /// The same; returns when the router has answered, if it has to be asked.
     func endSubscription(_ handle: ClientHandle) async throws(WAMPError) {
         let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, WAMPError>, Never>) in
             let reply = WAMPReply<Void>.continuation(continuation)
-            var isListener = false
-            change { state, now in
-                guard case .listener(let listener)? = state.pending[handle] else { return }
-                isListener = true
-                finish(listener, handle, &state)
-                state.pending[handle] = .leaver(reply, WAMPRequest(kind: "UNSUBSCRIBE", uri: listener.key.uri))
-                Self.tell(.endSubscription(handle), &state, now)
+            let isListener = command { view, deeds in
+                guard let key = view.endListener(handle, &deeds) else { return (nil, false) }
+                view.pending[handle] = .leaver(reply, WAMPRequest(kind: "UNSUBSCRIBE", uri: key.uri))
+                return (.endSubscription(handle), true)
             }
             if !isListener { reply.end(.success(())) }
         }
         try result.get()
-    }
-
-    private func finish(_ listener: Listener, _ handle: ClientHandle, _ state: inout State) {
-        state.pending[handle] = nil
-        state.deeds += listener.mailbox.finish(.success(())).map { .wake($0) }
-        if let reply = listener.reply {
-            state.deeds.append(.start(reply, .failure(WAMPError(.cancelled, request: "SUBSCRIBE \(listener.key.uri)"))))
-        }
-        state.deeds.append(.release(.listener(listener)))
     }
 
     // MARK: - Procedures
@@ -210,11 +182,11 @@ extension WAMPDesk {
         _ uri: String, _ options: RegisterOptions, _ record: RegistrationRecord, _ handler: @escaping ProcedureHandler,
         _ reply: WAMPReply<Void>
     ) -> ClientHandle? {
-        let patience = self.options.requestPatience
-        return begin(reply, WAMPRequest(kind: "REGISTER", uri: uri)) { handle, state, now in
+        let patience = context.options.requestPatience
+        return begin(reply, WAMPRequest(kind: "REGISTER", uri: uri)) { handle, view in
             record.begin(handle)
-            state.pending[handle] = .procedure(Offer(registration: record, handler: handler, reply: reply))
-            Self.tell(.register(handle, procedure: uri, options, patience: patience), &state, now)
+            view.pending[handle] = .procedure(.init(registration: record, handler: handler, reply: reply))
+            return .register(handle, procedure: uri, options, patience: patience)
         }
     }
 
@@ -227,21 +199,36 @@ extension WAMPDesk {
         } _: { (reply: WAMPReply<Void>) in
             beginRegistration(uri, options, record, handler, reply)
         }
-        return Registration(desk: self, record: record)
+        return Registration(shell: self, record: record)
     }
 
     /// A procedure is offered no longer.
     func unregister(_ handle: ClientHandle) {
-        change { state, now in
-            guard case .procedure(let offer)? = state.pending[handle] else { return }
-            state.pending[handle] = nil
-            Self.tell(.unregister(handle), &state, now)
-            offer.registration.end(nil)
-            state.deeds.append(.announce(offer.registration.changes))
-            if let reply = offer.reply {
-                state.deeds.append(.start(reply, .failure(WAMPError(.cancelled, request: "REGISTER \(offer.registration.uri)"))))
-            }
-            state.deeds.append(.release(.procedure(offer)))
+        command { view, deeds in (view.endOffer(handle, &deeds) ? .unregister(handle) : nil, ()) }
+    }
+}
+
+extension WAMPView {
+    fileprivate mutating func endListener(_ handle: ClientHandle, _ deeds: inout [Deed]) -> TopicKey? {
+        guard case .listener(let listener)? = pending[handle] else { return nil }
+        pending[handle] = nil
+        deeds += listener.mailbox.finish(.success(())).map { .wake($0) }
+        if let reply = listener.reply {
+            deeds.append(.start(reply, .failure(WAMPError(.cancelled, request: "SUBSCRIBE \(listener.key.uri)"))))
         }
+        deeds.append(.release(.listener(listener)))
+        return listener.key
+    }
+
+    fileprivate mutating func endOffer(_ handle: ClientHandle, _ deeds: inout [Deed]) -> Bool {
+        guard case .procedure(let offer)? = pending[handle] else { return false }
+        pending[handle] = nil
+        offer.registration.end(nil)
+        deeds.append(.announce(offer.registration.changes))
+        if let reply = offer.reply {
+            deeds.append(.start(reply, .failure(WAMPError(.cancelled, request: "REGISTER \(offer.registration.uri)"))))
+        }
+        deeds.append(.release(.procedure(offer)))
+        return true
     }
 }

@@ -1,27 +1,21 @@
-public import CodecCore
+package import CodecCore
 
-/// What can happen to a client.
+/// What an app wants of a client.
 ///
-/// Every handle that an input brings for the first time ends with exactly one news: its last result, its acknowledgement, or its failure.
-public enum ClientInput: Sendable {
-    // The link.
+/// Every handle that a command brings for the first time ends with exactly one news: its last result, its acknowledgement, or its failure.
+package enum ClientCommand: Sendable {
+    // The session.
 
-    /// There is a connection; the client says hello, and with it what the methods of authentication say beforehand, such as a fresh nonce.
-    case opened(authExtra: ValueMap)
-    /// A message came.
-    case received(WAMPMessage)
-    /// Something came that is no message.
-    case undecodable(WAMPFormatError)
-    /// The connection is gone, and these requests with it, of which it never took anything.
-    case lost(unsent: Set<WAMPID>)
-    /// The proof that ``ClientEffect/prove(_:method:extra:)`` asked for.
+    /// The proof that ``ClientNews/challenged(_:method:extra:)`` asked for.
     case proven(ClientHandle, signature: String, extra: ValueMap)
-    /// There is no proof: why, in words. The client aborts, and may try again with the next connection.
-    case unproven(ClientHandle, String)
-    /// The check of the router's own proof that ``ClientEffect/check(_:details:)`` asked for.
+    /// There is no proof: why, in words. The client aborts, and tries again with the next connection unless that is hopeless.
+    case unproven(ClientHandle, String, isHopeless: Bool = false)
+    /// The check of the router's own proof that ``ClientNews/welcomed(_:details:)`` asked for.
     case checked(ClientHandle, isGenuine: Bool)
     /// The app leaves for good; waiting requests end, the router is told goodbye.
     case leave(reason: String)
+    /// The client no longer hands in the testaments of this scope when it joins again.
+    case forgetTestaments(TestamentScope)
 
     // Calls.
 

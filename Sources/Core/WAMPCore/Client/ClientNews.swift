@@ -1,39 +1,15 @@
 public import CodecCore
 
-/// What a client asks for, or tells.
-public enum ClientEffect: Hashable, Sendable {
-    /// Send this on the present connection.
-    case send(WAMPMessage)
-    /// Prove who the app is: answer with `proven` or `unproven` of the same handle.
-    case prove(ClientHandle, method: String, extra: ValueMap)
-    /// Check the router's own proof in the details of its welcome: answer with `checked` of the same handle.
-    ///
-    /// Asked only after a ``prove(_:method:extra:)`` whose method is `scram` or `wamp-scram`.
-    case check(ClientHandle, details: ValueMap)
-    /// End the present connection; another may be made if that can help.
-    case drop(ClientEnding)
-    /// Tell the app.
-    case news(ClientNews)
-}
-
-/// Why a client ends a connection.
-public enum ClientEnding: Hashable, Sendable {
-    /// The app left.
-    case left
-    /// The router said goodbye, or cut the session off: the reason as a URI, what it said, and whether another try makes sense.
-    case dismissed(reason: String, message: String?, isRetryable: Bool)
-    /// The router broke the protocol: how. Another try makes sense.
-    case violation(String)
-    /// The app could not prove who it is: why. Another try makes sense.
-    case unproven(String)
-    /// The router is not who it should be. Another try makes none.
-    case imposter
-    /// The router did not let the client join in time. Another try makes sense.
-    case joinTimedOut
-}
-
 /// What an app is told.
-public enum ClientNews: Hashable, Sendable {
+package enum ClientNews: Hashable, Sendable {
+    /// The router asks who the app is: answer with `proven` or `unproven` of the same handle.
+    case challenged(ClientHandle, method: String, extra: ValueMap)
+    /// The router has given its own proof in the details of its welcome: answer with `checked` of the same handle.
+    ///
+    /// Only after a ``challenged(_:method:extra:)`` whose method is `scram` or `wamp-scram`.
+    case welcomed(ClientHandle, details: ValueMap)
+    /// The client ends the connection.
+    case ended(ClientEnding)
     /// The session has joined.
     case joined(JoinedSession)
     /// It is joined no longer: the connection is lost, or is about to be ended.
@@ -43,6 +19,8 @@ public enum ClientNews: Hashable, Sendable {
     case result(ClientHandle, details: ValueMap, WAMPArguments, isFinal: Bool)
     /// The router has taken an event; without an acknowledgement, it was sent, and the publication is nil.
     case published(ClientHandle, publication: WAMPID?)
+    /// A testament that an earlier session had is not in this one.
+    case testamentFailed(ClientFailure)
     /// A call, publication, listener or procedure has ended: it failed.
     case failed(ClientHandle, ClientFailure)
 

@@ -1,0 +1,227 @@
+import Holdfast
+import Logging
+import ProtocolClient
+import ProtocolCore
+import WAMPCore
+
+/// Runs a `ClientMachine`.
+typealias WAMPShell = ProtocolShell<WAMPView>
+
+/// What is the same for all of a client's life.
+struct WAMPContext: Sendable {
+    let options: WAMPOptions
+    let authentication: WAMPAuthentication
+    let secrets: SessionSecrets
+    let trace: WAMPTrace
+    /// The state of the session.
+    let changes = Changes()
+
+    init(_ options: WAMPOptions, _ authentication: WAMPAuthentication, _ secrets: SessionSecrets) {
+        (self.options, self.authentication, self.secrets) = (options, authentication, secrets)
+        trace = WAMPTrace(options, hiding: secrets)
+        for secret in authentication.secrets { secrets.hide(secret) }
+    }
+
+    func log(_ error: WAMPError) { options.logger.warning("\(error)") }
+
+    /// What says why something is not of its type often shows the thing itself.
+    func log(undecodable error: WAMPError) { log(options.logsPayloads ? error : WAMPError(error.code, request: error.request)) }
+}
+
+/// What a ``WAMPClient`` shows beside its machine: who waits for what, and how it stands with the router.
+struct WAMPView: ProtocolView {
+    typealias Rules = ClientMachine
+    typealias Coding = WAMPCoding
+    typealias Context = WAMPContext
+
+    /// Something that the app waits for, or has.
+    enum Pending {
+        case call(WAMPReply<WAMPArguments>, WAMPRequest)
+        case progress(CallMailbox, WAMPRequest)
+        case publication(WAMPReply<WAMPID?>, WAMPRequest)
+        case listener(Listener)
+        /// Who has ended a subscription, and waits for the router's answer.
+        case leaver(WAMPReply<Void>, WAMPRequest)
+        case procedure(Offer)
+    }
+    struct Listener {
+        let key: TopicKey
+        let mailbox: EventMailbox
+        /// Who waits for the subscription to stand for the first time.
+        var reply: WAMPReply<Void>?
+    }
+    struct Offer {
+        let registration: RegistrationRecord
+        let handler: ProcedureHandler
+        /// Who waits for the registration to stand for the first time.
+        var reply: WAMPReply<Void>?
+    }
+    /// A handler at work.
+    struct Running {
+        let task: Task<Void, Never>
+        /// Nil: it came as a whole.
+        let input: CallMailbox?
+        let registration: RegistrationRecord
+        /// Whether the caller can still get its answer.
+        var isAwaited = true
+    }
+    enum Deed {
+        case call(WAMPReply<WAMPArguments>, Result<WAMPArguments, WAMPError>)
+        case publication(WAMPReply<WAMPID?>, Result<WAMPID?, WAMPError>)
+        case start(WAMPReply<Void>, Result<Void, WAMPError>)
+        case wake(EventMailbox.Place)
+        case announce(Changes)
+        case finish(CallMailbox, Result<Void, WAMPError>)
+        case cancel(Task<Void, Never>)
+        case stop
+        /// The last reference to it must not go while the lock is held.
+        case release(Pending)
+        case tell(ClientCommand)
+        case log(WAMPError)
+        case answer(ClientHandle, Result<WAMPArguments, WAMPFailure>)
+        case joined(JoinedSession)
+    }
+
+    var coding: WAMPCoding?
+    var session: JoinedSession?
+    private var lastHandle: UInt64 = 0
+    var pending: [ClientHandle: Pending] = [:]
+    var running: [ClientHandle: Running] = [:]
+    var proofs: [ClientHandle: Task<Void, Never>] = [:]
+    /// Why there is no session at present.
+    var cause: WAMPError?
+    /// The machine has ended the connection, for that cause: it says more than that the connection was closed.
+    private var isDropped = false
+    private var isWaiting = false
+    /// Why nothing more happens; the socket may still be closing.
+    var ending: WAMPError?
+    private(set) var isOver = false
+
+    /// A handle that was never used.
+    mutating func newHandle() -> ClientHandle {
+        lastHandle += 1
+        return ClientHandle(lastHandle)
+    }
+
+    var state: WAMPState {
+        if let ending { return .closed(ending.code == .closed ? nil : ending) }
+        if let session { return .joined(session) }
+        return isWaiting ? .waiting(cause) : .connecting
+    }
+
+    // MARK: - The connection
+
+    static func coding(for opening: Opening, _ context: WAMPContext) -> WAMPCoding? { WAMPCoding(opening, context) }
+
+    mutating func open(_ coding: WAMPCoding?, in shell: WAMPShell, _ deeds: inout [Deed]) -> ConnectionEnd? {
+        deeds.append(.announce(shell.context.changes))
+        guard let coding else {
+            ending = ending ?? WAMPError(.unsupported, detail: "the server agreed on no subprotocol of WAMP")
+            return .stop
+        }
+        (self.coding, isWaiting, cause, isDropped) = (coding, false, nil, false)
+        return nil
+    }
+
+    mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: WAMPShell, _ deeds: inout [Deed]) {
+        if let cause, !isDropped { self.cause = WAMPError(cause, hiding: shell.context.secrets) }
+        if isRetrying { (isDropped, isWaiting) = (false, true) }
+        if isRetrying || coding != nil { deeds.append(.announce(shell.context.changes)) }
+        guard coding != nil else { return }
+        (coding, session, isWaiting) = (nil, nil, true)
+        deeds += proofs.values.map { .cancel($0) }
+        proofs = [:]
+        for (handle, handler) in running where handler.isAwaited {
+            running[handle]?.isAwaited = false
+            handler.registration.rest()
+            deeds.append(.announce(handler.registration.changes))
+        }
+    }
+
+    /// The machine ends the connection.
+    mutating func end(for ending: ClientEnding, in shell: WAMPShell, _ deeds: inout [Deed]) {
+        var error: WAMPError?
+        switch ending {
+        case .left: break
+        case .dismissed(let reason, let message, let isRetryable):
+            let detail = message.map(shell.context.secrets.hiding)
+            error = WAMPError(.dismissed, uri: reason, detail: detail, isRetryable: isRetryable)
+        case .violation(let text):
+            error = WAMPError(.dismissed, uri: WAMPURI.Error.protocolViolation, detail: text, isRetryable: true)
+        case .unproven(let text, let isRetryable): error = self.ending ?? .unproven(text, isRetryable: isRetryable)
+        case .imposter: error = WAMPError(.imposter)
+        case .joinTimedOut: error = WAMPError(.timedOut, request: "HELLO", wasSent: true, isRetryable: true)
+        }
+        if ending.isFinal { self.ending = self.ending ?? error ?? WAMPError(.closed) }
+        if let error {
+            (cause, isDropped) = (error, true)
+            deeds.append(.log(error))
+        }
+        (session, isWaiting) = (nil, true)
+        deeds.append(.announce(shell.context.changes))
+    }
+
+    mutating func end(_ closure: Closure?, in shell: WAMPShell, _ deeds: inout [Deed]) {
+        let error = closure?.error.map { WAMPError($0, hiding: shell.context.secrets) }
+        (isOver, ending) = (true, ending ?? error ?? WAMPError(.closed))
+        for handle in pending.keys.sorted(by: { $0.number < $1.number }) { end(handle, nil, &deeds) }
+        deeds += running.values.map { .cancel($0.task) }
+        deeds += running.values.compactMap(\.input).map { .finish($0, .success(())) }
+        // A socket of the app's would live on, and with it a session that nobody listens to.
+        deeds += [.announce(shell.context.changes), .stop]
+    }
+
+    static func perform(_ deed: Deed, in shell: WAMPShell) {
+        switch deed {
+        case .call(let reply, let result): reply.end(result)
+        case .publication(let reply, let result): reply.end(result)
+        case .start(let reply, let result): reply.end(result)
+        case .wake(let place): place.resume()
+        case .announce(let changes): changes.announce()
+        case .finish(let mailbox, let end): mailbox.finish(end)
+        case .cancel(let task): task.cancel()
+        case .stop: shell.stop()
+        case .release: break
+        case .tell(let command): shell.command(command)
+        case .log(let error): shell.context.log(error)
+        case .answer(let handle, let outcome): shell.answer(handle, outcome)
+        case .joined(let session): shell.context.options.logger.info("session \(session.id) has joined \(session.realm)")
+        }
+    }
+}
+
+extension WAMPShell {
+    var changes: Changes { context.changes }
+    /// What messages are written in at present; nil without a connection.
+    var serialization: WAMPSerialization? { access { view, _ in view.coding?.serialization } }
+    var wampState: WAMPState { access { view, _ in view.state } }
+
+    /// Waits until the session has joined.
+    func joined(within patience: Duration?) async throws(WAMPError) -> JoinedSession {
+        let limit = patience.map { time.now() + $0.bounded }
+        let session = try await changes.first(until: limit, on: time) { () throws(WAMPError) -> JoinedSession? in
+            switch wampState {
+            case .joined(let session): return session
+            case .closed(let error): throw error ?? WAMPError(.closed)
+            case .connecting, .waiting: return nil
+            }
+        }
+        if let session { return session }
+        if Task.isCancelled { throw WAMPError(.cancelled) }
+        throw WAMPError(.timedOut(wasSent: false), of: nil, because: access { view, _ in view.cause })
+    }
+
+    /// The app leaves; returns when all is over.
+    func close() async {
+        leave()
+        await changes.first { isOver ? () : nil }
+    }
+
+    /// The app leaves; the router is told, if there is one.
+    func leave() {
+        command { view, _ in
+            view.ending = view.ending ?? WAMPError(.closed)
+            return (.leave(reason: WAMPURI.Close.closeRealm), ())
+        }
+    }
+}

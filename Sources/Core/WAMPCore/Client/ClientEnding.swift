@@ -1,0 +1,61 @@
+package import ProtocolCore
+import WebSocketCore
+
+/// Why a client ends a connection.
+package enum ClientEnding: Hashable, Sendable {
+    /// The app left.
+    case left
+    /// The router said goodbye, or cut the session off: the reason as a URI, what it said, and whether another try makes sense.
+    case dismissed(reason: String, message: String?, isRetryable: Bool)
+    /// The router broke the protocol: how. Another try makes sense.
+    case violation(String)
+    /// The app could not prove who it is: why, and whether another try makes sense.
+    case unproven(String, isRetryable: Bool = true)
+    /// The router is not who it should be. Another try makes none.
+    case imposter
+    /// The router did not let the client join in time. Another try makes sense.
+    case joinTimedOut
+}
+
+extension ClientEnding {
+    /// Whether another connection cannot help: then everything that waits ends with ``ClientFailure/ended``.
+    package var isFinal: Bool {
+        switch self {
+        case .left, .imposter: true
+        case .dismissed(_, _, let isRetryable), .unproven(_, let isRetryable): !isRetryable
+        case .violation, .joinTimedOut: false
+        }
+    }
+
+    /// How the connection ends.
+    package var connectionEnd: ConnectionEnd {
+        switch self {
+        case _ where isFinal: .stop
+        case .violation: .reconnect(after: .zero, .protocolError, reason: "the router broke the protocol")
+        case .unproven: .reconnect(after: .zero, .normal, reason: "there is no proof")
+        case .joinTimedOut: .reconnect(after: .zero, .normal, reason: "joining took too long")
+        case .dismissed, .left, .imposter: .reconnect(after: .zero, .normal, reason: "the session has ended")
+        }
+    }
+}
+
+extension WAMPURI {
+    /// Whether joining again can help after the router ended the session for this reason.
+    ///
+    /// What one router calls `no_matching_auth_method`, others call `no_auth_method`, `not_authorized` or `authentication_failed`.
+    static func isWorthAnotherTry(afterEndingFor reason: String) -> Bool { !hopeless.contains(reason) }
+
+    private static let hopeless: Set<String> = [
+        Error.noSuchRealm, Error.noSuchRole, Error.noSuchPrincipal, Error.notAuthorized, Error.authenticationFailed,
+        Error.authenticationDenied, "wamp.error.authentication_required", "wamp.error.authorization_denied",
+        "wamp.error.authorization_required", Error.noMatchingAuthMethod, "wamp.error.no_auth_method", Error.invalidURI,
+        Error.featureNotSupported,
+    ]
+
+    /// Whether the same request may succeed a little later.
+    static func isPassing(_ uri: String) -> Bool { passing.contains(uri) }
+
+    private static let passing: Set<String> = [
+        Error.unavailable, Error.timeout, Error.networkFailure, Error.authorizationFailed, Error.noAvailableCallee, Error.canceled,
+    ]
+}
