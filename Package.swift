@@ -159,7 +159,9 @@ let package = Package(
         .target(
             name: "QuotesCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"],
             path: "Sources/Core/QuotesCore", swiftSettings: pure),
-        .target(name: "RoomCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/RoomCore", swiftSettings: pure),
+        .target(
+            name: "RoomCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"], path: "Sources/Core/RoomCore",
+            swiftSettings: pure),
         .target(
             name: "WAMPCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"], path: "Sources/Core/WAMPCore",
             swiftSettings: pure),
@@ -337,7 +339,8 @@ let package = Package(
         // Judges what clients and a hub wrote down of a run: the simulation's and the real ones'. Knows nothing of RoomCore.
         .target(name: "RoomHistory", path: "Tests/RoomHistory", swiftSettings: strict),
         .testTarget(
-            name: "RoomCoreTests", dependencies: ["MachineCore", "CodecCore", "RoomCore", "RoomHistory", "HoldfastTesting"],
+            name: "RoomCoreTests",
+            dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "RoomCore", "RoomHistory", "HoldfastTesting"],
             swiftSettings: strict),
         // Does anything to a client and a router of WAMP, and judges what they make of it: tests by chance, the fuzzer by bytes.
         .target(

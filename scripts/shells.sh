@@ -23,5 +23,5 @@ count() {
 count kernel Sources/Core/ProtocolCore Sources/Client/ProtocolClient Sources/Runtime/WebSocketRuntime/DeadlineTimer.swift
 count quotes Sources/Client/HoldfastQuotes/QuoteDesk.swift Sources/Client/HoldfastQuotes/QuoteShell.swift
 count WAMP Sources/Client/HoldfastWAMP/Desk Sources/Client/HoldfastWAMP/Shell
-count rooms Sources/Client/HoldfastRooms/Desk
+count rooms Sources/Client/HoldfastRooms/Desk Sources/Client/HoldfastRooms/Shell
 count sources Sources

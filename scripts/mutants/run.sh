@@ -10,8 +10,8 @@ cd "$(dirname "$0")/../.." || exit 1
 case ${1:-} in
 session) core=SessionCore modules=(MachineCore WebSocketCore) runs=100 ;;
 wamp) core=WAMPCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
-hub) core=RoomCore modules=(MachineCore CodecCore) runs=50 ;;
-store) core=RoomCore modules=(MachineCore CodecCore) runs=50 ;;
+hub) core=RoomCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
+store) core=RoomCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
 *)
     sed -n '4s/^# *//p' "$0" >&2
     exit 64

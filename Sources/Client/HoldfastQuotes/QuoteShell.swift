@@ -24,12 +24,12 @@ struct QuoteView: ProtocolView {
     private var readers: [UInt64: Reader] = [:]
     private var lastReader: UInt64 = 0
 
-    static func coding(for opening: Opening, _: Void) -> QuotesCodec? { QuotesCodec(subprotocol: opening.subprotocol) }
-
-    func open(_ coding: QuotesCodec?, in shell: QuoteShell, _ woken: inout [Changes]) -> ConnectionEnd? {
-        coding == nil ? .close(.protocolError, reason: "the server agreed on no subprotocol of ours") : nil
+    static func coding(for opening: Opening, in shell: QuoteShell) throws(ConnectionEnd) -> QuotesCodec {
+        if let codec = QuotesCodec(subprotocol: opening.subprotocol) { return codec }
+        throw .close(.protocolError, reason: "the server agreed on no subprotocol of ours")
     }
 
+    func open(_ coding: QuotesCodec, in shell: QuoteShell, _ woken: inout [Changes]) {}
     func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: QuoteShell, _ woken: inout [Changes]) {}
 
     mutating func hear(_ event: Book.Event, in shell: QuoteShell, _ woken: inout [Changes]) {

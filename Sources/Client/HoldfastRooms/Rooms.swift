@@ -1,6 +1,7 @@
 import Foundation
 public import Holdfast
 import MachineCore
+import ProtocolClient
 public import RoomCore
 import RoomsWire
 import WebSocketRuntime
@@ -25,7 +26,7 @@ public typealias TokenProvider = @Sendable () async throws -> String
 public final class Rooms: Sendable {
     /// The connection's life: its state, its statistics.
     public let socket: WebSocket
-    let desk: RoomsDesk
+    let shell: RoomsShell
     private let run: Task<Void, Never>
     private let storing: Task<Void, Never>
 
@@ -67,28 +68,30 @@ public final class Rooms: Sendable {
         calendar: (@Sendable () -> Int64)? = nil, seed: UInt64 = .random(in: .min ... .max),
         token: TokenProvider? = nil
     ) where C.Duration == Duration {
-        let desk = RoomsDesk(
-            socket, store: store, options: options, token: token, time: LinkTime(clock), calendar: calendar ?? { Date.milliseconds },
-            seed: seed)
-        (self.socket, self.desk) = (socket, desk)
+        let context = RoomsContext(
+            store: store, options: options, token: token, calendar: calendar ?? { Date.milliseconds }, secrets: socket.secrets)
+        let machine = RoomsMachine(policy: context.policy, seed: seed)
+        let shell = RoomsShell(machine, RoomsView(), context, over: socket, time: LinkTime(clock))
+        shell.command(.calendar(context.calendar()))
+        (self.socket, self.shell) = (socket, shell)
         let events = socket.events
         // SAFETY: owned by this object and cancelled with it.
         run = Task {
-            async let _ = desk.followCalendar()
-            await desk.follow(events, of: socket)
+            async let _ = shell.followCalendar()
+            await shell.follow(events)
         }
-        // SAFETY: ends when the desk is finished and what was ordered until then is written: a transaction is not to be cancelled.
-        storing = Task { await desk.serveStore() }
+        // SAFETY: ends when the shell is finished and what was ordered until then is written: a transaction is not to be cancelled.
+        storing = Task { await shell.serveStore() }
     }
 
     deinit {
         run.cancel()
-        // The tasks may hold the desk for a moment longer.
-        desk.finish(.closed)
+        // The tasks may hold the shell for a moment longer.
+        shell.finish(nil)
     }
 
     /// How it stands with the hub.
-    public var state: RoomsState { desk.roomsState }
+    public var state: RoomsState { shell.roomsState }
 
     /// How it stands with the hub, the present state first; ends with ``RoomsState/closed(_:)``.
     ///
@@ -96,13 +99,13 @@ public final class Rooms: Sendable {
     public var states: RoomsStates { RoomsStates(rooms: self) }
 
     /// Who we are, as the hub has said; nil before it has.
-    public var user: UserName? { desk.state.withLockedValue(\.user) }
+    public var user: UserName? { shell.access { view, _ in view.user } }
 
     /// The incarnation of the store; nil before it is opened.
-    public var device: DeviceID? { desk.state.withLockedValue(\.device) }
+    public var device: DeviceID? { shell.access { view, _ in view.device } }
 
     /// What may be sent, as the hub has said.
-    public var limits: RoomsLimits { desk.state.withLockedValue(\.limits) }
+    public var limits: RoomsLimits { shell.access { view, _ in view.limits } }
 
     /// Joins a room, now and after every loss; returns when what is stored of it can be read, with or without a connection.
     ///
@@ -117,32 +120,32 @@ public final class Rooms: Sendable {
         guard let room = RoomName(name) else { throw .badName(name) }
         let wish = JoinWish(
             start: start.wish, limit: Int64(clamping: limit), wantsPresence: presence != nil, presence: presence ?? Presence())
-        try await desk.join(room, wish)
+        try await shell.join(room, wish)
         return Room(name: room, rooms: self)
     }
 
     /// The rooms of which something is stored, or whose outbox holds something, with what is unread; to be read without a connection.
-    public func storedRooms() async throws(RoomsError) -> [StoredRoomSummary] { try await desk.reading { try await desk.store.rooms() } }
+    public func storedRooms() async throws(RoomsError) -> [StoredRoomSummary] { try await shell.reading { try await shell.context.store.rooms() } }
 
     /// Sends a failed message after all.
     ///
     /// ``Receipt/retry()`` does the same. It waits as ``DeliveryStage/submitted`` until it is in the outbox anew.
     ///
     /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox of a joined room, or has not failed.
-    public func retry(_ message: MessageID) throws(RoomsError) { try desk.retry(message) }
+    public func retry(_ message: MessageID) throws(RoomsError) { try shell.retry(message) }
 
     /// Takes a message out of the outbox.
     ///
     /// One that may be on its way cannot be called back: it is stored, or the hub is told never to store it.
     ///
     /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox of a joined room.
-    public func discard(_ message: MessageID) throws(RoomsError) { try desk.discard(message) }
+    public func discard(_ message: MessageID) throws(RoomsError) { try shell.discard(message) }
 
     /// Waits until the hub knows us.
     ///
     /// - Parameter patience: How long to wait; nil: as long as it takes.
     public func whenOnline(within patience: Duration? = nil) async throws(RoomsError) {
-        try await desk.wait(for: "the connection", on: desk.changes, within: patience) { () throws(RoomsError) -> Void? in
+        try await shell.wait(for: "the connection", on: shell.changes, within: patience) { () throws(RoomsError) -> Void? in
             switch state {
             case .online: return ()
             case .closed(let error): throw error ?? .closed
@@ -157,9 +160,9 @@ public final class Rooms: Sendable {
     /// process ends, it is shown for another 10 s, as one whose connection is lost. What is in the outbox stays there, and is sent when
     /// rooms are opened on the same store again. A connection that takes nothing is waited for a second at most.
     public func close() async {
-        await desk.sayFarewell()
+        await shell.sayFarewell()
         await socket.close()
-        desk.finish(.closed)
+        shell.finish(nil)
         await storing.value
     }
 }
@@ -191,14 +194,14 @@ public struct RoomsStates: AsyncSequence, Sendable {
         /// Waits for another state; nil after the last, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> RoomsState? {
             while !isOver, !Task.isCancelled {
-                let version = rooms.desk.changes.version
+                let version = rooms.shell.changes.version
                 guard version == seen else {
                     seen = version
                     let state = rooms.state
                     if case .closed = state { isOver = true }
                     return state
                 }
-                await rooms.desk.changes.next(after: version)
+                await rooms.shell.changes.next(after: version)
             }
             return nil
         }
@@ -208,7 +211,7 @@ public struct RoomsStates: AsyncSequence, Sendable {
 extension Rooms {
     /// How many entries are in memory for readers that have not taken them.
     package func readyEntries(of room: RoomName) -> Int {
-        desk.state.withLockedValue { $0.books[room]?.readers.values.reduce(0) { $0 + $1.ready.count } ?? 0 }
+        shell.access { view, _ in view.books[room]?.readers.values.reduce(0) { $0 + $1.ready.count } ?? 0 }
     }
 }
 

@@ -47,12 +47,13 @@ public import WebSocketRuntime
         var link: (queue: Queue, coding: View.Coding)?
         for await event in events {
             switch event {
-            case .opened(let opening): link = open(opening)
+            case .opened(let opening): link = await open(opening)
             case .message(let message):
                 guard let (queue, coding) = link else { continue }
                 receive(message, coding, queue)
                 // A peer that asks for more than it takes is read no further.
                 if queue.count >= OutgoingLimits.reader { await queue.room(below: OutgoingLimits.reader) }
+                await View.pace(in: self)
             case .state(.connected): break
             case .state(.waiting(_, let cause)), .state(.disconnected(let cause)): lose(because: cause)
             case .state: lose(because: nil)
@@ -64,27 +65,21 @@ public import WebSocketRuntime
         finish(nil)
     }
 
-    @inlinable func open(_ opening: Opening) -> (Queue, View.Coding)? {
-        let coding = View.coding(for: opening, context)
-        let queue = coding.map { coding in
-            Queue(opening.connection, encode: coding.encode) { [weak self] in self?.end($0, $1) }
+    @inlinable func open(_ opening: Opening) async -> (Queue, View.Coding)? {
+        let coding: View.Coding
+        do throws(ConnectionEnd) { coding = try await View.coding(for: opening, in: self) } catch {
+            state.withLockedValue { $0.complaint = error.complaint ?? $0.complaint }
+            end(error, opening.connection)
+            return nil
         }
-        let end = change { state, now -> ConnectionEnd? in
+        let queue = Queue(opening.connection, encode: coding.encode) { [weak self] in self?.end($0, $1) }
+        change { state, now in
             lose(&state, now, because: nil)
-            if let end = state.view.open(coding, in: self, &state.deeds) {
-                state.complaint = end.complaint ?? state.complaint
-                return end
-            }
-            guard let queue, let coding else { return .stop }
+            state.view.open(coding, in: self, &state.deeds)
             state.queue = queue
             state.machine.handle(.opened(coding.greeting), at: now, into: &state.effects)
-            return nil
         }
-        if let end {
-            self.end(end, opening.connection)
-            return nil
-        }
-        return queue.flatMap { queue in coding.map { (queue, $0) } }
+        return (queue, coding)
     }
 
     @inlinable func lose(because cause: WebSocketError?, isRetrying: Bool = false) {
@@ -149,10 +144,13 @@ public import WebSocketRuntime
     @inlinable func perform(_ effect: Rules.Effect, _ state: inout State) {
         switch effect {
         case .send(let message):
-            state.queue?.put(.message(message))
+            guard let queue = state.queue else { break }
+            if View.Coding.isFleeting(message), queue.count >= OutgoingLimits.fleeting { break }
+            queue.put(.message(message))
             state.hasOutput = true
         case .end(let end):
             state.complaint = end.complaint ?? state.complaint
+            state.view.drop(end, in: self)
             state.queue?.put(.end(end))
             (state.hasOutput, state.stops) = (true, state.stops || end == .stop && state.queue == nil)
         case .event(let event): state.view.hear(event, in: self, &state.deeds)
@@ -178,6 +176,14 @@ public import WebSocketRuntime
             let (command, value) = body(&state.view, &state.deeds)
             if let command, !state.isOver { state.machine.handle(.command(command), at: now, into: &state.effects) }
             return value
+        }
+    }
+
+    /// Tells the machine what became of something that it has asked for: at the end, too.
+    @inlinable package func report(_ body: (inout View, inout [View.Deed]) -> Rules.Command?) {
+        change { state, now in
+            guard let command = body(&state.view, &state.deeds) else { return }
+            state.machine.handle(.command(command), at: now, into: &state.effects)
         }
     }
 

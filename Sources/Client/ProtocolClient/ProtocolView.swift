@@ -14,13 +14,15 @@ public import WebSocketCore
     /// Something to do once the lock is free: to wake a task, or to call what the app has given.
     associatedtype Deed: Sendable
 
-    /// The coding of a new connection; nil if the server has agreed on no subprotocol of ours. Called without the lock.
-    static func coding(for opening: Opening, _ context: Context) -> Coding?
+    /// The coding of a new connection. Called without the lock; nothing of the connection is read before it returns.
+    ///
+    /// - Throws: How to end the connection, of which the rules hear nothing: the server has agreed on no subprotocol of ours, say.
+    static func coding(for opening: Opening, in shell: ProtocolShell<Self>) async throws(ConnectionEnd) -> Coding
+    /// Waits while no more can be taken; called after each message.
+    static func pace(in shell: ProtocolShell<Self>) async
 
     /// There is a new connection.
-    ///
-    /// - Returns: How to end it, without telling the rules of it; nil: it is used.
-    mutating func open(_ coding: Coding?, in shell: ProtocolShell<Self>, _ deeds: inout [Deed]) -> ConnectionEnd?
+    mutating func open(_ coding: Coding, in shell: ProtocolShell<Self>, _ deeds: inout [Deed])
     /// There is no connection: told also where there was none.
     ///
     /// - Parameters:
@@ -29,10 +31,17 @@ public import WebSocketCore
     mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: ProtocolShell<Self>, _ deeds: inout [Deed])
     /// The rules tell something.
     mutating func hear(_ event: Rules.Event, in shell: ProtocolShell<Self>, _ deeds: inout [Deed])
+    /// The rules end the present connection, or the socket.
+    mutating func drop(_ end: ConnectionEnd, in shell: ProtocolShell<Self>)
     /// Nothing more comes. How the socket ended; nil if the app has let go of the client.
     mutating func end(_ closure: Closure?, in shell: ProtocolShell<Self>, _ deeds: inout [Deed])
     /// Does something, without the lock.
     static func perform(_ deed: Deed, in shell: ProtocolShell<Self>)
+}
+
+extension ProtocolView {
+    @inlinable package static func pace(in shell: ProtocolShell<Self>) async {}
+    @inlinable package mutating func drop(_ end: ConnectionEnd, in shell: ProtocolShell<Self>) {}
 }
 
 /// How the messages of a protocol lie in messages of a WebSocket, on one connection.
@@ -50,6 +59,12 @@ public import WebSocketCore
     func decode(_ message: Message) throws -> Received?
     /// What to send.
     func encode(_ message: Sent) throws -> Message
+    /// Whether a message is better left out than late.
+    static func isFleeting(_ message: Sent) -> Bool
+}
+
+extension ProtocolCoding {
+    @inlinable package static func isFleeting(_ message: Sent) -> Bool { false }
 }
 
 extension ProtocolCoding where Greeting == NoGreeting {

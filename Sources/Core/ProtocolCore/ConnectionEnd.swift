@@ -1,7 +1,7 @@
 public import WebSocketCore
 
 /// How a protocol ends a connection, and whether another follows.
-@usableFromInline package enum ConnectionEnd: Hashable, Sendable {
+@usableFromInline package enum ConnectionEnd: Error, Hashable, Sendable {
     /// Cut at once, for the peer does not answer. Another follows.
     case cut(reason: String)
     /// Closed. The socket's `LossTable` says whether another follows.

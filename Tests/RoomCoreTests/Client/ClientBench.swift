@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 import RoomCore
 import Testing
 
@@ -22,11 +23,12 @@ struct ClientBench {
     static let epoch: UInt64 = 0xE1
 
     init(policy: RoomsPolicy = RoomsPolicy(), seed: UInt64 = 1) {
-        machine = RoomsMachine(device: Self.device, policy: policy, seed: seed)
-        handle(.calendar(Self.noon))
+        machine = RoomsMachine(policy: policy, seed: seed)
+        handle(.storeOpened(Self.device, keeps: .max, waiting: []), .calendar(Self.noon))
     }
 
     mutating func handle(_ inputs: RoomsInput...) { for input in inputs { machine.handle(input, at: now, into: &effects) } }
+    mutating func handle(_ commands: RoomsCommand...) { for command in commands { handle(.command(command)) } }
     mutating func receive(_ frames: HubFrame...) { for frame in frames { handle(.received(frame)) } }
 
     /// Lets time pass, and wakes the machine whenever it wants.
@@ -45,11 +47,11 @@ struct ClientBench {
         return effects
     }
     mutating func sent() -> [ClientFrame] { look().compactMap { if case .send(let frame) = $0 { frame } else { nil } } }
-    mutating func news() -> [RoomsNews] { look().compactMap { if case .news(let news) = $0 { news } else { nil } } }
+    mutating func news() -> [RoomsNews] { look().compactMap { if case .event(.news(let news)) = $0 { news } else { nil } } }
 
     /// The transactions that were ordered and not looked at.
     var commits: [(number: Int64, changes: [StoreChange])] {
-        effects.compactMap { if case .commit(let number, let changes) = $0 { (number, changes) } else { nil } }
+        effects.compactMap { if case .event(.commit(let number, let changes)) = $0 { (number, changes) } else { nil } }
     }
 
     /// Writes all that was ordered, and what follows from that.
@@ -63,7 +65,7 @@ struct ClientBench {
 
     mutating func load(_ stored: StoredRoom = StoredRoom(), _ room: RoomName = Self.abc) { handle(.loaded(room, stored)) }
 
-    mutating func open() { handle(.opened(token: "t")) }
+    mutating func open() { handle(.opened(RoomsGreeting(token: "t"))) }
     mutating func welcome(_ change: (inout HubFrame.Welcome) -> Void = { _ in }) {
         var welcome = HubFrame.Welcome(
             version: 1, connection: "c1", user: Self.ann, now: Self.noon, expires: 0, window: 90 * 86_400_000, limits: RoomsLimits())
@@ -136,4 +138,8 @@ extension HubFrame {
     static func entries(_ items: Entry..., epoch: UInt64 = ClientBench.epoch) -> HubFrame {
         .entries(ClientBench.abc, epoch: epoch, items)
     }
+}
+
+extension RoomsInput {
+    static var lost: RoomsInput { .lost(unsent: []) }
 }

@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 import RoomCore
 import Testing
 
@@ -92,7 +93,8 @@ private struct StormStore {
             isWild = seed % 2 == 0
             var policy = RoomsPolicy()
             (policy.outboxCount, policy.unwrittenEntries, policy.nonsense) = (6, 8, 50)
-            machine = RoomsMachine(device: ClientBench.device, policy: policy, seed: seed)
+            machine = RoomsMachine(policy: policy, seed: seed)
+            machine.handle(.command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])), at: now, into: &effects)
         }
 
         mutating func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
@@ -106,7 +108,7 @@ private struct StormStore {
         mutating func entry(_ seq: Int64) -> Entry {
             let mine = pick(3) == 0 ? sent.randomElement(using: &generator)?.publication : nil
             return Entry(
-                seq: seq, id: mine?.id ?? .of(UInt64(pick(40))), device: mine != nil || pick(9) == 0 ? machine.device : ClientBench.device,
+                seq: seq, id: mine?.id ?? .of(UInt64(pick(40))), device: mine != nil || pick(9) == 0 ? machine.device! : ClientBench.device,
                 cseq: mine?.cseq ?? number(), user: users[pick(2)],
                 at: 0, sent: 0, type: "t", payload: .json([0x31]))
         }
@@ -186,21 +188,21 @@ private struct StormStore {
                 return .lost
             case 1:
                 answers = []
-                return .opened(token: "t")
-            case 4...6: return .join(name, JoinWish(start: [.now, .last(number()), .beginning][pick(3)], limit: number()))
-            case 7: return .leave(name)
-            case 8: return pick(4) == 0 ? .forget(name) : .stored(names)
-            case 9...14: return .submit(name, id, sent: number(), .text)
-            case 15: return .retry(name, id)
-            case 16: return .discard(name, id)
-            case 17: return .read(name, upTo: number())
-            case 18: return .typing(name, pick(2) == 0)
-            case 19: return .presence(name, Presence(status: "\(pick(3))"))
-            case 20: return .signal(name, Signal(type: "t", payload: .json([0x31])))
-            case 21, 25: return .history(name, reference: 7, before: store.rooms[name]?.first ?? 3, limit: number())
-            case 22: return .calendar(number())
-            case 23: return .token("u")
-            case 24: return .committed(0)
+                return .opened(RoomsGreeting(token: "t"))
+            case 4...6: return .command(.join(name, JoinWish(start: [.now, .last(number()), .beginning][pick(3)], limit: number())))
+            case 7: return .command(.leave(name))
+            case 8: return .command(pick(4) == 0 ? .forget(name) : .storeOpened(ClientBench.device, keeps: .max, waiting: names))
+            case 9...14: return .command(.submit(name, id, sent: number(), .text))
+            case 15: return .command(.retry(name, id))
+            case 16: return .command(.discard(name, id))
+            case 17: return .command(.read(name, upTo: number()))
+            case 18: return .command(.typing(name, pick(2) == 0))
+            case 19: return .command(.presence(name, Presence(status: "\(pick(3))")))
+            case 20: return .command(.signal(name, Signal(type: "t", payload: .json([0x31]))))
+            case 21, 25: return .command(.history(name, reference: 7, before: store.rooms[name]?.first ?? 3, limit: number()))
+            case 22: return .command(.calendar(number()))
+            case 23: return .command(.token("u"))
+            case 24: return .command(.committed(0))
             default: return .received(frame())
             }
         }
@@ -233,9 +235,9 @@ private struct StormStore {
         mutating func follow() {
             for effect in effects {
                 switch effect {
-                case .commit(let number, let changes): commits.append((number, changes))
-                case .load(let room): loads.append(room)
-                case .reconnect: isCut = true
+                case .event(.commit(let number, let changes)): commits.append((number, changes))
+                case .event(.load(let room)): loads.append(room)
+                case .end: isCut = true
                 case .send(let frame):
                     if case .publish(let room, let publication) = frame { sent.append((room, publication)) }
                     if case .history(let asked) = frame { question = asked }
@@ -281,15 +283,15 @@ private struct StormStore {
                 guard let commit = commits.first else { break }
                 if pick(15) == 0 {
                     commits = []
-                    hand(.notCommitted(commit.number, full: pick(2) == 0))
+                    hand(.command(.notCommitted(commit.number, full: pick(2) == 0)))
                 } else {
                     commits.removeFirst()
                     for change in commit.changes { store.carryOut(change) }
-                    hand(.committed(commit.number))
+                    hand(.command(.committed(commit.number)))
                 }
             case 1 where !loads.isEmpty:
                 let room = loads.removeFirst()
-                hand(pick(12) == 0 ? .notLoaded(room) : .loaded(room, store.rooms[room] ?? StoredRoom()))
+                hand(.command(pick(12) == 0 ? .notLoaded(room) : .loaded(room, store.rooms[room] ?? StoredRoom())))
             case 2:
                 now = max(now, machine.deadline ?? now) + .milliseconds(pick(3000))
                 machine.wake(at: now, into: &effects)
@@ -297,7 +299,7 @@ private struct StormStore {
             case 3 where isCut:
                 (isCut, answers) = (false, [])
                 hand(.lost)
-                hand(.opened(token: "t"))
+                hand(.opened(RoomsGreeting(token: "t")))
             case 4...6 where !answers.isEmpty: hand(.received(answers.removeFirst()))
             default: hand(input())
             }

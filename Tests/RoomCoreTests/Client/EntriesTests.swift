@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 import RoomCore
 import Testing
 
@@ -64,10 +65,10 @@ import Testing
             #expect(bench.look() == [.send(.join(.abc(stored.cursor)))])
         }
         bench.receive(state)
-        guard case .reconnect(let after) = bench.look().last else {
+        guard case .end(.reconnect(let after, _, _)) = bench.look().last else {
             Issue.record("the hub was not left")
             return
         }
-        #expect((500...1500).contains(after))
+        #expect((500...1500).contains(after.wholeMilliseconds))
     }
 }

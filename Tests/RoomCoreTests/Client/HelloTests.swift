@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 import RoomCore
 import Testing
 
@@ -72,16 +73,12 @@ import Testing
         bench.open()
         _ = bench.look()
         bench.welcome { $0.version = 2 }
-        guard case .stop(let refusal) = bench.look().first else {
-            Issue.record("not stopped")
-            return
-        }
-        #expect(refusal.code == .version)
+        let refusal = Refusal(.version, versions: [2], "the hub speaks another version")
+        #expect(bench.look() == [.event(.stopped(refusal)), .end(.stop)])
     }
 
     @Test(arguments: [
-        (Refusal(.version, versions: [9], ""), RoomsEffect.stop(Refusal(.version, versions: [9], ""))),
-        (Refusal(.token, ""), .stop(Refusal(.token, ""))), (Refusal(.device, ""), .stop(Refusal(.device, ""))),
+        (Refusal(.version, versions: [9], ""), RoomsEffect.end(.stop)), (Refusal(.token, ""), .end(.stop)), (Refusal(.device, ""), .end(.stop)),
         (Refusal(.expired, retry: .reconnect, ""), .reconnect(after: 0)),
         (Refusal(.count, retry: .after(1500), ""), .reconnect(after: 1500)),
         (Refusal(.count, ""), .reconnect(after: 10_000)),
@@ -91,7 +88,8 @@ import Testing
         bench.open()
         _ = bench.look()
         bench.receive(.refusal(refusal))
-        #expect(bench.look() == [effect])
+        let stopped: [RoomsEffect] = effect == .end(.stop) ? [.event(.stopped(refusal))] : []
+        #expect(bench.look() == [.event(.refused(refusal))] + stopped + [effect])
         bench.welcome()
         #expect(bench.look() == [])
     }

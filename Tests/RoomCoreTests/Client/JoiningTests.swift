@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 import RoomCore
 import Testing
 
@@ -282,7 +283,7 @@ import Testing
         bench.handle(.farewell, .typing(abc, true))
         bench.receive(.entries(.of(11)))
         #expect(bench.look() == [], "nothing of this connection counts any more")
-        bench.handle(.lost, .opened(token: nil))
+        bench.handle(.lost, .opened(RoomsGreeting(token: nil)))
         guard case .hello(let hello)? = bench.sent().first else { return #expect(Bool(false), "no hello") }
         #expect(hello.joins.map(\.room) == [abc])
     }

@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 import RoomCore
 import Testing
 

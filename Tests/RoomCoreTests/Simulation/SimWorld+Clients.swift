@@ -1,5 +1,6 @@
 import HoldfastTesting
 import MachineCore
+import ProtocolCore
 import RoomCore
 import RoomHistory
 
@@ -13,10 +14,11 @@ extension SimWorld {
         (client.jobs, client.storeIsFree, client.isVoiding) = ([], now, false)
         (client.waiting, client.failed, client.phases, client.members) = ([], [], [:], [:])
         noteStart(of: client)
-        client.machine = RoomsMachine(device: client.store.device, policy: RoomsPolicy(), seed: random.next())
+        client.machine = RoomsMachine(policy: RoomsPolicy(), seed: random.next())
         client.due = nil
         feed(client, .calendar(calendar(of: client)))
-        feed(client, .stored(client.store.rooms.filter { !$0.value.outbox.isEmpty }.keys.sorted()))
+        let waiting = client.store.rooms.filter { !$0.value.outbox.isEmpty }.keys.sorted()
+        feed(client, .storeOpened(client.store.device, keeps: .max, waiting: waiting))
         for (room, wish) in client.wishes.sorted(by: { $0.key < $1.key }) { feed(client, .join(room, wish)) }
         agenda.plan(.client(client, life: client.life, .connect), at: now + jitter(300))
         agenda.plan(.client(client, life: client.life, .calendar), at: now + 5000)
@@ -75,6 +77,8 @@ extension SimWorld {
 
     // MARK: The machine
 
+    func feed(_ client: SimClient, _ command: RoomsCommand) { feed(client, .command(command)) }
+
     func feed(_ client: SimClient, _ input: RoomsInput) {
         guard client.machine != nil else { return }
         tell("\(client.who) ← \(input)")
@@ -107,16 +111,17 @@ extension SimWorld {
             tell("\(client.who) → \(effect)")
             switch effect {
             case .send(let frame): if let link = client.link, link.isOpenAtClient { send(frame, on: link) }
-            case .reconnect(let after):
-                client.barredUntil = max(client.barredUntil, now + after)
+            case .end(.reconnect(let after, _, _)):
+                client.barredUntil = max(client.barredUntil, now + after.wholeMilliseconds)
                 if let link = client.link { agenda.plan(.linkEnds(link, atClient: true), at: now) }
-            case .stop(let refusal):
-                if !isHostile { broken("\(client.who) stops for good: \(refusal)") }
+            case .event(.stopped(let refusal)): if !isHostile { broken("\(client.who) stops for good: \(refusal)") }
+            case .end:
                 client.barredUntil = max(client.barredUntil, now + 2000)
                 if let link = client.link { agenda.plan(.linkEnds(link, atClient: true), at: now) }
-            case .load(let room): order(.load(room), of: client)
-            case .commit(let number, let changes): order(.commit(number, changes), of: client)
-            case .news(let news): hear(news, client)
+            case .event(.load(let room)): order(.load(room), of: client)
+            case .event(.commit(let number, let changes)): order(.commit(number, changes), of: client)
+            case .event(.news(let news)): hear(news, client)
+            case .event(.refused), .event(.unreadable), .event(.tokenWanted): break
             }
         }
         client.due = Self.milliseconds(client.machine?.deadline)

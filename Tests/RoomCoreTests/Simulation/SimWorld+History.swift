@@ -1,3 +1,4 @@
+import ProtocolCore
 import RoomCore
 import RoomHistory
 

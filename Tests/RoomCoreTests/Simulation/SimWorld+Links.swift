@@ -1,3 +1,4 @@
+import ProtocolCore
 import RoomCore
 
 extension SimWorld {
@@ -104,8 +105,8 @@ extension SimWorld {
         }
         guard link.isOpenAtClient else { return }
         switch flight.item {
-        case .open: feed(link.client, .opened(token: "dev:\(link.client.user)"))
-        case .frame(let frame): feed(link.client, .received(frame))
+        case .open: feed(link.client, RoomsInput.opened(RoomsGreeting(token: "dev:\(link.client.user)")))
+        case .frame(let frame): feed(link.client, RoomsInput.received(frame))
         case .end(let code):
             tell("\(link.client.who) closed by the hub with \(code)")
             // Who was replaced does not come back by itself; the app does, after a while.
@@ -166,7 +167,7 @@ extension SimWorld {
         link.client.link = nil
         link.client.connection = nil
         guard link.client.machine != nil else { return }
-        feed(link.client, .lost)
+        feed(link.client, .lost(unsent: []))
         agenda.plan(.client(link.client, life: link.client.life, .connect), at: now + 20 + jitter(isHostile ? 1500 : 300))
     }
 

@@ -19,7 +19,7 @@ prepare() {
     rm -rf "$1/Sources" "$1/runs"
     mkdir -p "$1/Sources/HoldfastTesting" "$1/Sources/Simulate" "$1/runs"
     cp "$here/Package.swift.txt" "$1/Package.swift"
-    cp -r Sources/Core/MachineCore Sources/Core/CodecCore $core "$1/Sources/"
+    cp -r Sources/Core/{MachineCore,CodecCore,WebSocketCore,ProtocolCore} $core "$1/Sources/"
     cp -r Tests/RoomHistory "$1/Sources/"
     cp Sources/Tools/HoldfastTesting/SeededGenerator.swift "$1/Sources/HoldfastTesting/"
     cp Tests/RoomCoreTests/Simulation/*.swift "$1/Sources/Simulate/"

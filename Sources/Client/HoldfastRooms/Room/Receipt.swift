@@ -1,5 +1,6 @@
 import Holdfast
 import WebSocketRuntime
+import ProtocolClient
 public import RoomCore
 
 /// Tells what becomes of one message: queued, sent, stored, seen.
@@ -15,12 +16,12 @@ public final class Receipt: Sendable {
     public let id: MessageID
     /// Where it goes.
     public let room: RoomName
-    let desk: RoomsDesk
+    let shell: RoomsShell
     let changes = Changes()
     private let state: LockedValue<State>
 
-    init(id: MessageID, room: RoomName, stage: DeliveryStage, desk: RoomsDesk) {
-        (self.id, self.room, self.desk) = (id, room, desk)
+    init(id: MessageID, room: RoomName, stage: DeliveryStage, shell: RoomsShell) {
+        (self.id, self.room, self.shell) = (id, room, shell)
         state = LockedValue(State(stage: stage))
     }
 
@@ -40,7 +41,7 @@ public final class Receipt: Sendable {
     ///   ``RoomsError/timedOut(_:cause:)``, ``RoomsError/cancelled`` and ``RoomsError/closed``, ends the wait only: it is still in the outbox.
     @discardableResult
     public func stored(within patience: Duration? = nil) async throws(RoomsError) -> LogPosition {
-        try await desk.wait(for: "storing the message", on: changes, within: patience) { () throws(RoomsError) in
+        try await shell.wait(for: "storing the message", on: changes, within: patience) { () throws(RoomsError) in
             switch stage {
             case .stored(let position), .seen(let position, _): return position
             case .failed(let failure): throw .failed(failure)
@@ -55,12 +56,12 @@ public final class Receipt: Sendable {
     /// Sends the message after all, if it has failed; ``stored(within:)`` and ``stages`` tell what becomes of that.
     ///
     /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox, or has not failed.
-    public func retry() throws(RoomsError) { try desk.retry(id) }
+    public func retry() throws(RoomsError) { try shell.retry(id) }
 
     /// Takes the message out of the outbox; see ``Rooms/discard(_:)``.
     ///
     /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox.
-    public func discard() throws(RoomsError) { try desk.discard(id) }
+    public func discard() throws(RoomsError) { try shell.discard(id) }
 
     /// What becomes of it, the present stage first, until it is stored, or failed, or was discarded; or the rooms are closed.
     ///

@@ -1,5 +1,6 @@
 import Holdfast
 import WebSocketRuntime
+import ProtocolClient
 public import RoomCore
 
 /// A room that was joined; see ``Rooms/join(_:from:limit:presence:)``.
@@ -10,7 +11,7 @@ public final class Room: Sendable {
     public let name: RoomName
     /// Where it was joined.
     public let rooms: Rooms
-    var desk: RoomsDesk { rooms.desk }
+    var shell: RoomsShell { rooms.shell }
 
     init(name: RoomName, rooms: Rooms) { (self.name, self.rooms) = (name, rooms) }
 
@@ -33,11 +34,11 @@ public final class Room: Sendable {
     public func earlier(
         than seq: Int64? = nil, limit: Int = 50, within patience: Duration = .seconds(15)
     ) async throws(RoomsError) -> RoomPage {
-        try await desk.earlier(name, before: seq ?? status.cursor.seq + 1, limit: max(1, min(limit, 500)), within: patience)
+        try await shell.earlier(name, before: seq ?? status.cursor.seq + 1, limit: max(1, min(limit, 500)), within: patience)
     }
 
     /// How many messages of others are stored after the own read marker; edits, deletions and reactions are none.
-    public func unread() async throws(RoomsError) -> Int { try await desk.unread(name) }
+    public func unread() async throws(RoomsError) -> Int { try await shell.unread(name) }
 
     // MARK: - Sending
 
@@ -57,7 +58,7 @@ public final class Room: Sendable {
     public func send(
         _ content: some RoomContent, about reference: Reference? = nil, id: MessageID? = nil
     ) async throws(RoomsError) -> Receipt {
-        try await desk.submit(name, try content.publication(about: reference), id: id)
+        try await shell.submit(name, try content.publication(about: reference), id: id)
     }
 
     /// Sends a payload of the app's own making; see ``send(_:about:id:)``.
@@ -65,13 +66,13 @@ public final class Room: Sendable {
     public func send(
         _ type: String, _ payload: Payload, about reference: Reference? = nil, id: MessageID? = nil
     ) async throws(RoomsError) -> Receipt {
-        try await desk.submit(name, Publication.Content(type: type, about: reference, payload: payload), id: id)
+        try await shell.submit(name, Publication.Content(type: type, about: reference, payload: payload), id: id)
     }
 
     /// Replaces what a message says; readers honour it from its author and from those who may moderate.
     @discardableResult
     public func edit(_ seq: Int64, to content: some RoomContent) async throws(RoomsError) -> Receipt {
-        try await desk.submit(name, try content.publication(about: Reference(kind: "edit", seq: seq), as: "holdfast.edit"))
+        try await shell.submit(name, try content.publication(about: Reference(kind: "edit", seq: seq), as: "holdfast.edit"))
     }
 
     /// Deletes a message for all who read; readers honour it from its author and from those who may moderate.
@@ -90,7 +91,7 @@ public final class Room: Sendable {
     public var outbox: [PendingMessage] { status.outbox }
 
     /// The receipt of a message that is in the outbox, or whose receipt somebody holds; nil if there is none.
-    public func receipt(for message: MessageID) -> Receipt? { desk.receipt(name, message) }
+    public func receipt(for message: MessageID) -> Receipt? { shell.receipt(name, message) }
 
     // MARK: - People
 
@@ -101,33 +102,28 @@ public final class Room: Sendable {
     public var typing: [UserName] { status.typing }
 
     /// Says that the user types, or has stopped; as often as keys are pressed, for what is sent is throttled.
-    public func setTyping(_ isTyping: Bool = true) { desk.tell(.typing(name, isTyping)) }
+    public func setTyping(_ isTyping: Bool = true) { shell.command(.typing(name, isTyping)) }
 
     /// Says how the user wants to be seen.
-    public func setPresence(_ presence: Presence) { desk.tell(.presence(name, presence)) }
+    public func setPresence(_ presence: Presence) { shell.command(.presence(name, presence)) }
 
     /// Says that the user has read up to a message; a marker never goes back.
     public func readUpTo(_ seq: Int64) {
-        desk.change { state, now in
-            guard let book = state.books[name], seq > book.status.read, seq <= book.status.cursor.seq else { return }
-            state.books[name]?.status.read = seq
-            RoomsDesk.tell(.read(name, upTo: seq), &state, now)
-            desk.wake(name, &state)
-        }
+        shell.read(name, upTo: seq)
     }
 
     /// Sends something that nobody stores, such as a cursor; lost if the room is not live, or if the connection does not keep up.
-    public func signal(_ signal: Signal) { desk.tell(.signal(name, signal)) }
+    public func signal(_ signal: Signal) { shell.command(.signal(name, signal)) }
 
     /// What others signal from now on.
     ///
     /// Of those that nobody has taken the last 64 are kept.
-    public var signals: AsyncStream<ReceivedSignal> { desk.signals(name) }
+    public var signals: AsyncStream<ReceivedSignal> { shell.signals(name) }
 
     // MARK: - Status
 
     /// All that is known now, but for the entries.
-    public var status: RoomStatus { desk.status(of: name) }
+    public var status: RoomStatus { shell.access { view, _ in view.status(of: name) } }
 
     /// All that is known, now and after every change; whoever is slow misses some in between, never the last.
     public var statuses: RoomStatuses { RoomStatuses(room: self) }
@@ -139,22 +135,22 @@ public final class Room: Sendable {
     ///
     /// - Parameter patience: How long to wait; nil: as long as it takes.
     public func whenLive(within patience: Duration? = nil) async throws(RoomsError) {
-        let changes = desk.state.withLockedValue { $0.books[name]?.changes }
+        let changes = shell.access { view, _ in view.books[name]?.changes }
         guard let changes else { throw .left }
-        try await desk.wait(for: "joining the room", on: changes, within: patience) { () throws(RoomsError) -> Void? in
+        try await shell.wait(for: "joining the room", on: changes, within: patience) { () throws(RoomsError) -> Void? in
             switch phase {
             case .live: return ()
             case .refused(let refusal) where refusal.retry == .never: throw .refused(refusal)
             case .left: throw .left
             case .loading, .waiting, .catchingUp, .refused: break
             }
-            if let ending = desk.ending { throw ending }
+            if let ending = shell.ending { throw ending }
             return nil
         }
     }
 
     /// Leaves; what is in the outbox is sent when it is joined again.
-    public func leave() { desk.leave(name) }
+    public func leave() { shell.leave(name) }
 }
 
 /// Entries from before.
@@ -209,10 +205,10 @@ public struct RoomStatuses: AsyncSequence, Sendable {
 
         /// Waits for a change; nil after the last, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> RoomStatus? {
-            guard let changes = room.desk.state.withLockedValue({ $0.books[room.name]?.changes }) else { return nil }
+            guard let changes = room.shell.access({ view, _ in view.books[room.name]?.changes }) else { return nil }
             while !isOver, !Task.isCancelled {
                 let version = changes.version
-                isOver = room.desk.ending != nil
+                isOver = room.shell.ending != nil
                 let status = room.status
                 if status != last {
                     last = status

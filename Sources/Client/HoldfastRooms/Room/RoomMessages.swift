@@ -1,4 +1,5 @@
 import Holdfast
+import ProtocolClient
 public import RoomCore
 
 /// What one who follows a room takes next.
@@ -47,18 +48,18 @@ final class RoomReader: Sendable {
 
     init(_ room: Room, after position: LogPosition?) {
         self.room = room
-        (number, changes) = room.desk.addReader(room.name, after: position)
+        (number, changes) = room.shell.addReader(room.name, after: position)
     }
 
-    deinit { room.desk.removeReader(room.name, number) }
+    deinit { room.shell.removeReader(room.name, number) }
 
     func next() async throws(RoomsError) -> RoomUpdate? {
         while !Task.isCancelled {
-            switch room.desk.step(room.name, number, changes) {
+            switch room.shell.step(room.name, number, changes) {
             case .update(let update): return update
             case .read(let position, let generation):
                 do throws(RoomsError) {
-                    if let update = try await room.desk.fill(room.name, number, after: position, generation: generation) {
+                    if let update = try await room.shell.fill(room.name, number, after: position, generation: generation) {
                         return update
                     }
                 } catch {

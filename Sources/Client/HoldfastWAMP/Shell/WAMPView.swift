@@ -111,16 +111,17 @@ struct WAMPView: ProtocolView {
 
     // MARK: - The connection
 
-    static func coding(for opening: Opening, _ context: WAMPContext) -> WAMPCoding? { WAMPCoding(opening, context) }
+    static func coding(for opening: Opening, in shell: WAMPShell) throws(ConnectionEnd) -> WAMPCoding {
+        if let coding = WAMPCoding(opening, shell.context) { return coding }
+        let error = WAMPError(.unsupported, detail: "the server agreed on no subprotocol of WAMP")
+        shell.access { view, _ in view.ending = view.ending ?? error }
+        shell.changes.announce()
+        throw .stop
+    }
 
-    mutating func open(_ coding: WAMPCoding?, in shell: WAMPShell, _ deeds: inout [Deed]) -> ConnectionEnd? {
-        deeds.append(.announce(shell.context.changes))
-        guard let coding else {
-            ending = ending ?? WAMPError(.unsupported, detail: "the server agreed on no subprotocol of WAMP")
-            return .stop
-        }
+    mutating func open(_ coding: WAMPCoding, in shell: WAMPShell, _ deeds: inout [Deed]) {
         (self.coding, isWaiting, cause, isDropped) = (coding, false, nil, false)
-        return nil
+        deeds.append(.announce(shell.changes))
     }
 
     mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: WAMPShell, _ deeds: inout [Deed]) {

@@ -22,6 +22,9 @@ struct HubLink: Hashable, Sendable {
     var limits = RoomsLimits()
     /// A token that came before the welcome.
     var freshToken: String?
+    var tokenPace = TokenPace()
+    /// When a fresh token is asked for.
+    var tokenAt: Moment?
 
     /// Rooms of this connection's `hello` that were left before the welcome.
     var farewells: [RoomName] = []

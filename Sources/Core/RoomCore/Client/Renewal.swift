@@ -46,10 +46,10 @@ extension RoomsMachine {
 
     /// Takes the new device if nothing more is to be found out.
     mutating func settleIfKnown(at now: Moment, into effects: inout [RoomsEffect]) {
-        guard renewal != nil, seats.allSatisfy({ $0.store == .ready && $0.outbox.isSettled }) else { return }
+        guard renewal != nil, let old = device, seats.allSatisfy({ $0.store == .ready && $0.outbox.isSettled }) else { return }
         renewal = nil
-        let old = device
-        device = DeviceID(using: &generator)
+        let device = DeviceID(using: &generator)
+        self.device = device
         let number = ledger.next
         var (rows, news): ([OutboxRow], [RoomsNews]) = ([], [.renewed(device)])
         for place in seats.indices.sorted(by: { seats[$0].room < seats[$1].room }) {

@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 
 /// What comes into a room: states, entries, gaps.
 extension RoomsMachine {

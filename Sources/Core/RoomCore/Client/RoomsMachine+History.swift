@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 
 /// A question for older entries.
 struct PageQuestion: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 
 /// Rooms that the app wants, and how they are joined.
 extension RoomsMachine {

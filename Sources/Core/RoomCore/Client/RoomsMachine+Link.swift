@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 
 /// Opening, the welcome, and the end of connections.
 extension RoomsMachine {
@@ -9,9 +10,11 @@ extension RoomsMachine {
     }
 
     mutating func greet(token: String?, at now: Moment, into effects: inout [RoomsEffect]) {
+        guard let device else { return }
         link.isOneByOne = link.failedResumes >= policy.failedResumes
         link.phase = .greeting(until: now + policy.welcomeTimeout)
         (link.resuming, link.farewells, link.lone, link.nonsense, link.freshToken) = ([], [], nil, 0, nil)
+        link.tokenPace = TokenPace()
         remind(at: now + policy.welcomeTimeout)
         var joins: [ClientFrame.Join] = []
         for place in seats.indices where !link.isOneByOne && mayJoin(place) && joins.count < policy.joinsInHello {
@@ -28,9 +31,7 @@ extension RoomsMachine {
     mutating func welcome(_ welcome: HubFrame.Welcome, at now: Moment, into effects: inout [RoomsEffect]) {
         guard case .greeting = link.phase else { return nonsense(nil, at: now, into: &effects) }
         guard welcome.version == RoomsLimits.version else {
-            drop(at: now, into: &effects)
-            effects.append(.stop(Refusal(.version, versions: [welcome.version], "the hub speaks another version")))
-            return
+            return stop(Refusal(.version, versions: [welcome.version], "the hub speaks another version"), at: now, into: &effects)
         }
         link.phase = .welcomed
         (link.user, link.connection, link.limits) = (welcome.user, welcome.connection, welcome.limits)
@@ -43,6 +44,7 @@ extension RoomsMachine {
         }
         effects.append(
             .news(.welcomed(welcome.user, connection: welcome.connection, limits: welcome.limits, expires: welcome.expires)))
+        planToken(before: welcome.expires, at: now)
         if let token = link.freshToken {
             link.freshToken = nil
             effects.append(.send(.auth(token: token)))
@@ -76,6 +78,7 @@ extension RoomsMachine {
     mutating func renewed(expires: Int64, at now: Moment, into effects: inout [RoomsEffect]) {
         guard link.isUp, let user = link.user else { return }
         effects.append(.news(.welcomed(user, connection: link.connection, limits: link.limits, expires: expires)))
+        planToken(before: expires, at: now)
         // What was refused before may be granted now.
         for place in seats.indices {
             guard case .barred = seats[place].standing else { continue }
@@ -96,7 +99,7 @@ extension RoomsMachine {
         if link.nonsense == 0 { link.despairs = 0 }
         if !link.resuming.isEmpty { link.failedResumes += 1 }
         if let lone = link.lone, let place = places[lone] { seats[place].suspicion += 1 }
-        (link.resuming, link.lone, isTight) = ([], nil, false)
+        (link.resuming, link.lone, link.tokenAt, isTight) = ([], nil, nil, false)
         renewal?.deadline = nil
         for place in seats.indices {
             seats[place].detach()
@@ -114,6 +117,13 @@ extension RoomsMachine {
         guard link.listens else { return }
         drop(at: now, into: &effects)
         effects.append(.reconnect(after: milliseconds))
+    }
+
+    /// Ends all: another connection would be refused as well.
+    private mutating func stop(_ refusal: Refusal, at now: Moment, into effects: inout [RoomsEffect]) {
+        drop(at: now, into: &effects)
+        effects.append(.event(.stopped(refusal)))
+        effects.append(.end(.stop))
     }
 
     /// What the hub said makes no sense: the room is joined again, and if that goes on, the connection ends.
@@ -215,6 +225,7 @@ extension RoomsMachine {
 
     /// The hub takes nothing of the kind on this connection.
     private mutating func refuseAll(_ refusal: Refusal, at now: Moment, into effects: inout [RoomsEffect]) {
+        effects.append(.event(.refused(refusal)))
         var isGreeting = false
         if case .greeting = link.phase { isGreeting = true }
         switch refusal.retry {
@@ -224,8 +235,7 @@ extension RoomsMachine {
         case .never where isGreeting && refusal.code == .count:
             breakOff(after: policy.crowdedPause.wholeMilliseconds, at: now, into: &effects)
         case .never where isGreeting || (1000..<3000).contains(refusal.code.rawValue):
-            drop(at: now, into: &effects)
-            effects.append(.stop(refusal))
+            stop(refusal, at: now, into: &effects)
         case .never: break
         case .after(let milliseconds):
             if isGreeting { return breakOff(after: wait(milliseconds).wholeMilliseconds, at: now, into: &effects) }

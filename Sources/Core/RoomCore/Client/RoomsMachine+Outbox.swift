@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 
 /// What the app sends, until the hub has it.
 extension RoomsMachine {

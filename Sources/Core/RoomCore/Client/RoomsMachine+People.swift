@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 
 /// Presence, typing, signals and read markers.
 extension RoomsMachine {

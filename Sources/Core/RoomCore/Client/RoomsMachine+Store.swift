@@ -1,4 +1,5 @@
 import MachineCore
+import ProtocolCore
 
 /// What is read from the store and written to it.
 extension RoomsMachine {

@@ -1,4 +1,5 @@
 package import MachineCore
+import ProtocolCore
 
 /// What happens when nothing happens.
 extension RoomsMachine {
@@ -9,6 +10,10 @@ extension RoomsMachine {
         breakOffIfDrained(at: now, into: &effects)
         for question in questions where question.until <= now { giveUp(question, nil, at: now, into: &effects) }
         questions.removeAll { $0.until <= now }
+        if let moment = link.tokenAt, moment <= now {
+            link.tokenAt = nil
+            effects.append(.event(.tokenWanted))
+        }
         if let deadline = renewal?.deadline, deadline <= now {
             renewal?.deadline = nil
             for place in seats.indices where seats[place].store == .ready { abandon(place) }
@@ -68,6 +73,7 @@ extension RoomsMachine {
         default: break
         }
         add(renewal?.deadline)
+        add(link.tokenAt)
         for question in questions { add(question.until) }
         for seat in seats {
             if case .resting(let until, _) = seat.store { add(until) }

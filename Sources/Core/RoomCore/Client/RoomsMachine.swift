@@ -1,16 +1,24 @@
 package import MachineCore
+import ProtocolCore
 
 /// The client's side of the rooms protocol (docs/rooms-protocol.md): outboxes, cursors, presence, over connections that come and go.
 ///
 /// What it orders to be written counts as written from then on, so that it never waits for the disk; but nothing is told to the app, and no
 /// message is sent, before it is. If a transaction fails, the rooms that it and the later ones touch are read again.
-package struct RoomsMachine: Machine {
+package struct RoomsMachine: ProtocolMachine {
+    package typealias Greeting = RoomsGreeting
+    package typealias Received = HubFrame
+    package typealias Sent = ClientFrame
+    package typealias Command = RoomsCommand
+    package typealias Event = RoomsEvent
     package typealias Input = RoomsInput
     package typealias Effect = RoomsEffect
 
-    let policy: RoomsPolicy
-    /// The present incarnation of the store.
-    package internal(set) var device: DeviceID
+    private(set) var policy: RoomsPolicy
+    /// The present incarnation of the store; nil before that is open.
+    package internal(set) var device: DeviceID?
+    /// What happened before the store was open.
+    private var early: [RoomsInput] = []
     var generator: SplitMix64
     var clock = ClientClock()
     var link = HubLink()
@@ -30,10 +38,8 @@ package struct RoomsMachine: Machine {
     /// Not later than the next deadline.
     var alarm: Moment?
 
-    /// A client with this store; the seed must be another one each time.
-    package init(device: DeviceID, policy: RoomsPolicy = RoomsPolicy(), seed: UInt64) {
-        (self.device, self.policy, generator) = (device, policy, SplitMix64(seed: seed))
-    }
+    /// A client whose store is not open yet; the seed must be another one each time.
+    package init(policy: RoomsPolicy = RoomsPolicy(), seed: UInt64) { (self.policy, generator) = (policy, SplitMix64(seed: seed)) }
 
     package var deadline: Moment? { alarm }
     /// The number of the last transaction that was ordered.
@@ -41,15 +47,45 @@ package struct RoomsMachine: Machine {
 
     package mutating func handle(_ input: RoomsInput, at now: Moment, into effects: inout [RoomsEffect]) {
         switch input {
-        case .opened(let token): open(token: token, at: now, into: &effects)
+        case .command(.calendar(let milliseconds)): return clock.read(calendar: milliseconds, at: now)
+        case .command(.storeOpened(let device, let keeps, let waiting)):
+            return openStore(device, keeps: keeps, waiting: waiting, at: now, into: &effects)
+        case .opened(let greeting): if let calendar = greeting.calendar { clock.read(calendar: calendar, at: now) }
+        default: break
+        }
+        guard device != nil else { return early.append(input.withoutCalendar) }
+        switch input {
+        case .opened(let greeting): open(token: greeting.token, at: now, into: &effects)
         case .lost: lose(at: now, into: &effects)
         case .received(let frame): receive(frame, at: now, into: &effects)
+        case .undecodable:
+            guard link.listens else { return }
+            effects.append(.event(.unreadable))
+            // Another connection may reach a hub that does not talk nonsense.
+            breakOff(after: 1000, at: now, into: &effects)
+        case .command(let command): handle(command, at: now, into: &effects)
+        }
+    }
+
+    private mutating func openStore(
+        _ device: DeviceID, keeps: Int64, waiting: [RoomName], at now: Moment, into effects: inout [RoomsEffect]
+    ) {
+        if self.device == nil { self.device = device }
+        policy.keptEntries = min(policy.keptEntries, keeps)
+        sleepers.formUnion(waiting.lazy.filter { [places] in places[$0] == nil })
+        let inputs = early
+        early = []
+        for input in inputs { handle(input, at: now, into: &effects) }
+    }
+
+    private mutating func handle(_ command: RoomsCommand, at now: Moment, into effects: inout [RoomsEffect]) {
+        switch command {
+        case .storeOpened, .calendar: break
         case .token(let token): show(token, into: &effects)
         case .join(let room, let wish): join(room, wish, at: now, into: &effects)
         case .leave(let room): leave(room, forgets: false, at: now, into: &effects)
         case .forget(let room): leave(room, forgets: true, at: now, into: &effects)
         case .farewell: sayFarewell(at: now, into: &effects)
-        case .stored(let rooms): sleepers.formUnion(rooms.lazy.filter { [places] in places[$0] == nil })
         case .submit(let room, let id, let sent, let content): submit(room, id, sent: sent, content, at: now, into: &effects)
         case .retry(let room, let id): act(.retry(id), in: room, at: now, into: &effects)
         case .discard(let room, let id): act(.discard(id), in: room, at: now, into: &effects)
@@ -63,7 +99,6 @@ package struct RoomsMachine: Machine {
         case .notLoaded(let room): notLoaded(room, at: now, into: &effects)
         case .committed(let number): committed(number, at: now, into: &effects)
         case .notCommitted(let number, let full): notCommitted(number, full: full, at: now, into: &effects)
-        case .calendar(let milliseconds): clock.read(calendar: milliseconds, at: now)
         }
     }
 
@@ -106,5 +141,12 @@ package struct RoomsMachine: Machine {
         CommitLedger.Pending(
             number: ledger.next, rooms: [room], news: news, regrets: regrets, entries: entries.count,
             bytes: entries.reduce(0) { $0 + $1.payload.bytes.count })
+    }
+}
+
+extension RoomsInput {
+    /// What the calendar said is true only when it is said.
+    fileprivate var withoutCalendar: RoomsInput {
+        if case .opened(let greeting) = self { .opened(RoomsGreeting(token: greeting.token)) } else { self }
     }
 }

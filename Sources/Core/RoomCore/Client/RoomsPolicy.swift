@@ -45,6 +45,9 @@ public struct RoomsPolicy: Hashable, Sendable {
     /// Bytes of payloads of a room that may wait to be written: 16 MiB.
     public var unwrittenBytes = 16 << 20
 
+    /// How long before a token ends a fresh one is asked for; nil: there are none.
+    package var tokenMargin: Duration?
+
     /// Entries of a room that the store keeps: who begins with the beginning is not given more, for it would not stay.
     public var keptEntries = Int64.max
 

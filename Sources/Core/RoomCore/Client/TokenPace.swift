@@ -1,4 +1,4 @@
-package import MachineCore
+import MachineCore
 
 /// When a token is replaced on its connection: ahead of its end, and never again and again at once.
 ///
@@ -25,9 +25,13 @@ package struct TokenPace: Hashable, Sendable {
 }
 
 extension RoomsMachine {
-    /// How long it is until then by the hub's clock, or by the calendar until the hub's is known.
-    package func timeLeft(until milliseconds: Int64, at now: Moment) -> Duration {
-        let time = clock.now(at: now) ?? milliseconds
-        return .milliseconds(max(0, min(milliseconds, RoomsLimits.number) - time))
+    /// The token of this connection ends then by the hub's clock, or never if that is 0.
+    mutating func planToken(before expires: Int64, at now: Moment) {
+        guard expires > 0, let margin = policy.tokenMargin else { return }
+        let time = clock.now(at: now) ?? expires
+        let left = Duration.milliseconds(max(0, min(expires, RoomsLimits.number) - time))
+        let moment = now + link.tokenPace.pause(until: expires, left: left, margin: margin)
+        link.tokenAt = moment
+        remind(at: moment)
     }
 }

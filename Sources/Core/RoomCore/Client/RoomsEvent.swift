@@ -1,18 +1,36 @@
-/// What a client of rooms orders, and tells.
-package enum RoomsEffect: Hashable, Sendable {
-    /// Says something to the hub, on the present connection.
-    case send(ClientFrame)
-    /// Ends the present connection, because what it says makes no sense or the hub wants it; not before so many milliseconds another one.
-    case reconnect(after: Int64)
-    /// Ends the present connection; another would be refused as well.
-    case stop(Refusal)
-    /// Reads what is stored of a room: ``RoomsInput/loaded(_:_:)`` or ``RoomsInput/notLoaded(_:)`` follows.
+package import ProtocolCore
+import WebSocketCore
+
+/// What a client of rooms asks of its store and its app, and what it tells.
+package enum RoomsEvent: Hashable, Sendable {
+    /// Reads what is stored of a room: ``RoomsCommand/loaded(_:_:)`` or ``RoomsCommand/notLoaded(_:)`` follows.
     case load(RoomName)
-    /// Writes one transaction, after those that were ordered before: ``RoomsInput/committed(_:)`` or ``RoomsInput/notCommitted(_:full:)``
-    /// follows.
+    /// Writes one transaction, after those that were ordered before: ``RoomsCommand/committed(_:)`` or
+    /// ``RoomsCommand/notCommitted(_:full:)`` follows.
     case commit(Int64, [StoreChange])
+    /// The token on the present connection is about to end: ``RoomsCommand/token(_:)`` is to follow.
+    case tokenWanted
+    /// The hub refuses what concerns no room, perhaps the connection.
+    case refused(Refusal)
+    /// What the hub has sent is no frame of the protocol.
+    case unreadable
+    /// All is over: another connection would be refused as well.
+    case stopped(Refusal)
     /// Tells the app.
     case news(RoomsNews)
+}
+
+package typealias RoomsInput = ProtocolInput<RoomsMachine>
+package typealias RoomsEffect = ProtocolEffect<RoomsMachine>
+
+extension RoomsEffect {
+    package static func news(_ news: RoomsNews) -> RoomsEffect { .event(.news(news)) }
+    package static func load(_ room: RoomName) -> RoomsEffect { .event(.load(room)) }
+    package static func commit(_ number: Int64, _ changes: [StoreChange]) -> RoomsEffect { .event(.commit(number, changes)) }
+    /// Another connection, not before so many milliseconds; the code tells the hub nothing that it needs.
+    package static func reconnect(after milliseconds: Int64) -> RoomsEffect {
+        .end(.reconnect(after: .milliseconds(max(0, milliseconds)), CloseCode(rawValue: 4098), reason: "another connection is made"))
+    }
 }
 
 /// What an app hears.

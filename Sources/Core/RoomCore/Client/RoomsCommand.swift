@@ -1,12 +1,9 @@
-/// What can happen to a client of rooms.
-package enum RoomsInput: Hashable, Sendable {
-    /// A connection stands; the machine says hello. The token to show, if there is one.
-    case opened(token: String?)
-    /// The connection is lost.
-    case lost
-    /// The hub has spoken.
-    case received(HubFrame)
-    /// A fresh token, to show on the present connection.
+/// What an app wants of a client of rooms, and what became of what that has asked for.
+package enum RoomsCommand: Hashable, Sendable {
+    /// The store is open: which device it is, how many entries of a room it keeps, and which rooms have something in their outbox, joined
+    /// or not. Once; what happens before waits for it.
+    case storeOpened(DeviceID, keeps: Int64, waiting: [RoomName])
+    /// A fresh token, to show on the present connection, as ``RoomsEvent/tokenWanted`` asked.
     case token(String)
     /// The app wants to be in a room; its stored part is loaded first.
     case join(RoomName, JoinWish)
@@ -24,8 +21,6 @@ package enum RoomsInput: Hashable, Sendable {
     case discard(RoomName, MessageID)
     /// The app wants nothing of a room any more: it leaves, and what is stored of it goes, but for its outbox and its next number.
     case forget(RoomName)
-    /// Which rooms of the store have something in their outbox, joined or not; once, before the first connection.
-    case stored([RoomName])
     /// The user has read up to an entry.
     case read(RoomName, upTo: Int64)
     /// The user types, or has stopped.
@@ -37,7 +32,7 @@ package enum RoomsInput: Hashable, Sendable {
     /// Older entries are wanted, under a number of the caller's: ``RoomsNews/page(_:_:reachedBeginning:)`` or ``RoomsNews/noPage(_:_:)``
     /// follows.
     case history(RoomName, reference: Int64, before: Int64, limit: Int64)
-    /// What is stored of a room, as ``RoomsEffect/load(_:)`` asked.
+    /// What is stored of a room, as ``RoomsEvent/load(_:)`` asked.
     case loaded(RoomName, StoredRoom)
     /// It could not be read.
     case notLoaded(RoomName)
@@ -47,6 +42,16 @@ package enum RoomsInput: Hashable, Sendable {
     case notCommitted(Int64, full: Bool)
     /// What the calendar says, in milliseconds since 1970 UTC; from time to time, and first of all.
     case calendar(Int64)
+}
+
+/// What a client of rooms says of itself when a connection opens.
+package struct RoomsGreeting: Hashable, Sendable {
+    /// The token to show; nil: none is needed.
+    package var token: String?
+    /// What the calendar says, in milliseconds since 1970 UTC: the machine may have slept. Nil: as before.
+    package var calendar: Int64?
+
+    package init(token: String?, calendar: Int64? = nil) { (self.token, self.calendar) = (token, calendar) }
 }
 
 /// What an app wants of a room.

@@ -2,7 +2,7 @@ import DequeModule
 import Holdfast
 import RoomCore
 
-/// What the desk knows of a room.
+/// What the app sees of a room.
 struct RoomBook {
     /// Entries that wait for a reader, after the last that it took.
     struct Reading {

@@ -1,0 +1,99 @@
+import Holdfast
+import MachineCore
+import ProtocolClient
+import ProtocolCore
+import RoomCore
+import RoomsWire
+import WebSocketCore
+import WebSocketRuntime
+
+/// How frames are written on one connection, and the token that is shown there.
+struct RoomsCoding: ProtocolCoding {
+    let encoding: RoomsEncoding
+    /// The server has chosen the encoding: one that chooses none may be no hub.
+    let isAgreed: Bool
+    let greeting: RoomsGreeting
+    let secrets: SessionSecrets
+
+    func decode(_ message: Message) throws -> HubFrame? {
+        let frame = try encoding.decodeHubFrame(message)
+        guard case .refusal(var refusal)? = frame else { return frame }
+        // A hub may repeat a token in the words of a refusal, which apps show.
+        refusal.text = secrets.hiding(refusal.text)
+        return .refusal(refusal)
+    }
+
+    func encode(_ frame: ClientFrame) -> Message { encoding.encode(frame) }
+
+    static func isFleeting(_ frame: ClientFrame) -> Bool { if case .signal = frame { true } else { false } }
+
+    /// What a server is that has not welcomed us so far.
+    var silence: RoomsError {
+        if isAgreed { return .timedOut("the hub's welcome") }
+        return .notAHub("it agreed on no subprotocol of rooms, and has not answered the hello")
+    }
+}
+
+extension RoomsView {
+    static func coding(for opening: Opening, in shell: RoomsShell) async throws(ConnectionEnd) -> RoomsCoding {
+        let pause = shell.access { view, _ in view.awayUntil } - shell.time.now()
+        // The hub had ended the last connection itself, before it was known how long to stay away.
+        if pause > .zero { throw .reconnect(after: pause, CloseCode(rawValue: 4098), reason: "the hub is not to hear of us yet") }
+        let token: String?
+        do throws(RoomsError) { token = try await shell.freshToken() } catch {
+            guard error.isRetryable || Task.isCancelled else {
+                shell.access { view, _ in view.ending = view.ending ?? error }
+                throw .stop
+            }
+            // The same as a hub that does not answer: the socket's backoff decides when to try again.
+            shell.access { view, _ in view.drop(for: error) }
+            throw .cut(reason: "there is no token")
+        }
+        let context = shell.context
+        return RoomsCoding(
+            encoding: opening.subprotocol.flatMap { RoomsEncoding(subprotocol: $0) } ?? .json, isAgreed: opening.subprotocol != nil,
+            greeting: RoomsGreeting(token: token, calendar: context.calendar()), secrets: context.secrets)
+    }
+
+    /// Reads no further while the store has too much to do.
+    static func pace(in shell: RoomsShell) async {
+        await shell.context.storeChanges.first { shell.access { view, _ in view.mayReadOn ? () : nil } }
+    }
+
+    /// Shows a fresh token on the present connection.
+    mutating func renewToken(in shell: RoomsShell) {
+        renewal?.cancel()
+        // SAFETY: holds the shell weakly; cancelled with the connection, by the next one, and at the end.
+        renewal = Task { [weak shell] in
+            guard let token = try? await shell?.freshToken(), !Task.isCancelled else { return }
+            shell?.command(.token(token))
+        }
+    }
+}
+
+extension RoomsShell {
+    /// Asks the provider; bounded, for the hub waits for its answer.
+    fileprivate func freshToken() async throws(RoomsError) -> String? {
+        guard let provider = context.token else { return nil }
+        let (answer, changes) = (LockedValue<Result<String, RoomsError>?>(nil), Changes())
+        // SAFETY: cancelled when the wait is over, and then left to itself: a provider that does not heed that must not hold up the rooms.
+        let asking = Task { [secrets = context.secrets] in
+            let outcome: Result<String, RoomsError>
+            do {
+                outcome = .success(try await provider())
+            } catch let error as CredentialUnavailable where !error.isRetryable {
+                outcome = .failure(.refused(Refusal(.token, "\(error)")))
+            } catch {
+                // What an error of the app's says may be secret: the address of a service with its token, say.
+                outcome = .failure(.timedOut("the token (\(type(of: error)))"))
+            }
+            if case .success(let secret) = outcome { secrets.hide(secret) }
+            answer.withLockedValue { $0 = outcome }
+            changes.announce()
+        }
+        defer { asking.cancel() }
+        return try await wait(for: "the token", isLocal: true, on: changes, within: context.options.tokenPatience) {
+            () throws(RoomsError) in try answer.withLockedValue(\.self)?.get()
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import DequeModule
+import Holdfast
+import ProtocolClient
+import RoomCore
+
+/// The store's side of the shell: one order after the other, off everybody's way.
+extension RoomsShell {
+    /// Changes of one transaction, however many wait.
+    private static var batch: Int { 512 }
+
+    /// Opens the store and serves it, until the end, and what was ordered until then is written.
+    func serveStore() async {
+        guard await openStore() else { return }
+        while true {
+            let version = context.storeChanges.version
+            if let work = takeWork() {
+                await perform(work)
+            } else if isOver {
+                return settle()
+            } else {
+                await context.storeChanges.next(after: version)
+            }
+        }
+    }
+
+    private func openStore() async -> Bool {
+        do {
+            let device = try await context.store.device()
+            // Whatever becomes of the device concerns all that waits, joined or not.
+            let waiting = try await context.store.rooms().filter { $0.waiting + $0.failed > 0 }.map(\.name)
+            let keeps = Int64(context.store.entriesPerRoom)
+            command { view, deeds in
+                view.device = device
+                deeds.append(.announce(changes))
+                return (.storeOpened(device, keeps: keeps, waiting: waiting), ())
+            }
+            return true
+        } catch {
+            access { view, _ in view.ending = view.ending ?? .store("\(error)") }
+            stop()
+            finish(nil)
+            return false
+        }
+    }
+
+    /// Everything that was ordered is written: what was submitted and is not among it never will be.
+    private func settle() { command { view, deeds in (nil, view.settle(&deeds)) } }
+
+    /// Takes one order, or all transactions that wait: together they are one.
+    private func takeWork() -> StoreWork? {
+        let work = access { view, _ in view.takeWork(atMost: Self.batch) }
+        if work != nil { context.storeChanges.announce() }
+        return work
+    }
+
+    private func perform(_ work: StoreWork) async {
+        switch work {
+        case .load(let room):
+            do {
+                let stored = try await context.store.room(room)
+                report { view, deeds in
+                    view.load(stored, into: room, &deeds)
+                    return .loaded(room, stored)
+                }
+            } catch {
+                report { _, _ in .notLoaded(room) }
+            }
+        case .commit(let numbers, let list):
+            do {
+                try await context.store.commit(list)
+                for number in numbers { report { _, _ in .committed(number) } }
+            } catch {
+                report { view, deeds in
+                    // What was ordered after it is void, too.
+                    view.orders.removeAll { if case .commit = $0 { true } else { false } }
+                    deeds.append(.announce(context.storeChanges))
+                    return .notCommitted(numbers[0], full: error.isFull)
+                }
+            }
+        }
+    }
+}
+
+private enum StoreWork {
+    case load(RoomName)
+    case commit([Int64], [StoreChange])
+}
+
+extension RoomsView {
+    fileprivate mutating func takeWork(atMost batch: Int) -> StoreWork? {
+        var (numbers, list) = ([Int64](), [StoreChange]())
+        while case .commit(let number, let changes)? = orders.first, list.count + changes.count <= batch || numbers.isEmpty {
+            orders.removeFirst()
+            numbers.append(number)
+            list += changes
+        }
+        if !numbers.isEmpty { return .commit(numbers, list) }
+        guard case .load(let room)? = orders.popFirst() else { return nil }
+        return .load(room)
+    }
+
+    /// Takes what the store holds of a room; receipts of what is on disk and was to be written learn what is known of it.
+    fileprivate mutating func load(_ stored: StoredRoom, into room: RoomName, _ deeds: inout [Deed]) {
+        books[room]?.load(stored)
+        wake(room, &deeds)
+        guard let book = books[room] else { return }
+        for receipt in book.liveReceipts {
+            deeds.append(.release(receipt))
+            guard receipt.stage == .submitted, let stage = book.status.outbox.first(where: { $0.id == receipt.id })?.stage else { continue }
+            receipt.note(stage)
+            deeds.append(.announce(receipt.changes))
+        }
+    }
+
+    fileprivate mutating func settle(_ deeds: inout [Deed]) {
+        for name in books.keys {
+            // Those that were to be sent after all are on disk as they were.
+            for (id, failure) in books[name]?.retried ?? [:] { step(name, id, .failed(failure), &deeds) }
+            books[name]?.status.outbox.removeAll { $0.stage == .submitted }
+            wake(name, &deeds)
+            for receipt in books[name]?.liveReceipts ?? [] {
+                receipt.end(receipt.stage == .submitted ? .notQueued(.closed) : ending ?? .closed)
+                deeds += [.release(receipt), .announce(receipt.changes)]
+            }
+        }
+    }
+}

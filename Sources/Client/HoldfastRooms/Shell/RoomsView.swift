@@ -1,0 +1,207 @@
+import DequeModule
+import Foundation
+import Holdfast
+import MachineCore
+import ProtocolClient
+import ProtocolCore
+import RoomCore
+
+/// Runs a `RoomsMachine`.
+typealias RoomsShell = ProtocolShell<RoomsView>
+
+/// What is the same for all of the rooms' life.
+struct RoomsContext: Sendable {
+    let store: any RoomStore
+    let options: RoomsOptions
+    let token: TokenProvider?
+    let calendar: @Sendable () -> Int64
+    let secrets: SessionSecrets
+    /// The state of all rooms together.
+    let changes = Changes()
+    /// Work for the store, and room for more.
+    let storeChanges = Changes()
+
+    /// How long the machine waits, and how much it keeps.
+    var policy: RoomsPolicy {
+        var policy = options.policy
+        policy.tokenMargin = token == nil ? nil : options.tokenMargin
+        return policy
+    }
+}
+
+/// What ``Rooms`` show beside their machine: what is known of each room, and how it stands with the hub.
+struct RoomsView: ProtocolView {
+    typealias Rules = RoomsMachine
+    typealias Coding = RoomsCoding
+    typealias Context = RoomsContext
+
+    /// What the store is asked for, in order.
+    enum StoreOrder {
+        case load(RoomName)
+        case commit(Int64, [StoreChange])
+    }
+    enum Deed {
+        case announce(Changes)
+        case finish(AsyncStream<ReceivedSignal>.Continuation)
+        case cancel(Task<Void, Never>)
+        /// The last reference to it must not go while the lock is held.
+        case release(Receipt)
+    }
+    /// Transactions that wait for the store, before the socket is read no further.
+    private static let storeBacklog = 64
+
+    var orders: Deque<StoreOrder> = []
+    var books: [RoomName: RoomBook] = [:]
+    private var coding: RoomsCoding?
+    /// What the hub has said against this connection.
+    private var refusal: Refusal?
+    private var isOnline = false
+    private(set) var user: UserName?
+    private(set) var connection: String?
+    /// Nil until the store is open.
+    var device: DeviceID?
+    private(set) var limits = RoomsLimits()
+    var lastNumber: UInt64 = 0
+    var lastPage: Int64 = 0
+    var renewal: Task<Void, Never>?
+    /// What keeps us from the hub, until it knows us.
+    private var cause: RoomsError?
+    /// This side has ended the connection, for that cause: it says more than that the connection was closed.
+    private var isDropped = false
+    /// Why nothing more happens; the socket may still be closing.
+    var ending: RoomsError?
+    private(set) var isOver = false
+    /// The hub is not to hear of us before.
+    private(set) var awayUntil = Moment.start
+
+    var mayReadOn: Bool { orders.count < Self.storeBacklog || isOver }
+
+    /// What keeps us from the hub at present; nil while it knows us, and if nothing has failed so far.
+    var obstacle: RoomsError? { isOnline ? nil : cause ?? coding?.silence }
+
+    var state: RoomsState {
+        if isOver, case .closed = ending { return .closed(nil) }
+        if isOver || ending != nil { return .closed(ending) }
+        if isOnline, let user { return .online(user) }
+        return coding == nil && device != nil ? .offline : .connecting
+    }
+
+    func status(of room: RoomName) -> RoomStatus {
+        var status = books[room]?.status ?? RoomStatus()
+        status.user = user
+        return status
+    }
+
+    // MARK: - The connection
+
+    mutating func open(_ coding: RoomsCoding, in shell: RoomsShell, _ deeds: inout [Deed]) {
+        (self.coding, refusal, cause, isDropped) = (coding, nil, nil, false)
+        deeds.append(.announce(shell.context.changes))
+    }
+
+    mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: RoomsShell, _ deeds: inout [Deed]) {
+        if let cause, !isDropped { self.cause = .connection(cause) }
+        if isRetrying { isDropped = false }
+        guard coding != nil else { return }
+        (coding, isOnline, connection) = (nil, false, nil)
+        if let renewal = renewal.take() { deeds.append(.cancel(renewal)) }
+        deeds.append(.announce(shell.context.changes))
+    }
+
+    mutating func drop(_ end: ConnectionEnd, in shell: RoomsShell) {
+        guard case .reconnect(let pause, _, _) = end else { return }
+        awayUntil = shell.time.now() + pause
+        if !isOnline, !isDropped, let coding { drop(for: refusal.map { .refused($0) } ?? coding.silence) }
+    }
+
+    /// This side ends the connection for this cause.
+    mutating func drop(for cause: RoomsError) { (self.cause, isDropped) = (cause, true) }
+
+    mutating func hear(_ event: RoomsEvent, in shell: RoomsShell, _ deeds: inout [Deed]) {
+        switch event {
+        case .load(let room): order(.load(room), in: shell, &deeds)
+        case .commit(let number, let list): order(.commit(number, list), in: shell, &deeds)
+        case .tokenWanted: renewToken(in: shell)
+        case .refused(let refusal): self.refusal = refusal
+        case .unreadable: drop(for: .notAHub("what it sent is no frame of the protocol"))
+        case .stopped(let refusal):
+            ending = ending ?? .refused(refusal)
+            deeds.append(.announce(shell.context.changes))
+        case .news(.welcomed(let user, let connection, let limits, _)):
+            (isOnline, self.user, self.connection, self.limits, cause) = (true, user, connection, limits, nil)
+            deeds.append(.announce(shell.context.changes))
+        case .news(let news): hear(news, &deeds)
+        }
+    }
+
+    private mutating func order(_ order: StoreOrder, in shell: RoomsShell, _ deeds: inout [Deed]) {
+        orders.append(order)
+        deeds.append(.announce(shell.context.storeChanges))
+    }
+
+    mutating func end(_ closure: Closure?, in shell: RoomsShell, _ deeds: inout [Deed]) {
+        let error = ending ?? closure?.error.map { .connection($0) } ?? .closed
+        (isOver, ending) = (true, error)
+        deeds += [.announce(shell.context.changes), .announce(shell.context.storeChanges)]
+        for book in books.values {
+            for receipt in book.liveReceipts {
+                deeds.append(.release(receipt))
+                // What is being written ends when that is known.
+                if receipt.stage == .submitted, device != nil { continue }
+                receipt.end(error)
+                deeds.append(.announce(receipt.changes))
+            }
+            deeds += book.readers.values.map { .announce($0.changes) } + [.announce(book.changes)]
+            deeds += book.signals.values.map { .finish($0) }
+        }
+    }
+
+    static func perform(_ deed: Deed, in shell: RoomsShell) {
+        switch deed {
+        case .announce(let changes): changes.announce()
+        case .finish(let stream): stream.finish()
+        case .cancel(let task): task.cancel()
+        case .release: break
+        }
+    }
+}
+
+extension RoomsShell {
+    /// How long closing waits for a connection that takes nothing.
+    private static var farewellPatience: Duration { .seconds(1) }
+
+    var changes: Changes { context.changes }
+    var roomsState: RoomsState { access { view, _ in view.state } }
+    /// Why nothing more happens; nil while something may.
+    var ending: RoomsError? { access { view, _ in view.isOver ? view.ending : nil } }
+
+    /// Looks, and looks again after each change, until there is something; throws when the task is cancelled or the time is over.
+    ///
+    /// - Parameter isLocal: The hub has no part in it, so what keeps us from the hub is no cause.
+    func wait<Value: Sendable>(
+        for what: String, isLocal: Bool = false, on changes: Changes, within patience: Duration?, _ look: () throws(RoomsError) -> Value?
+    ) async throws(RoomsError) -> Value {
+        let limit = patience.map { time.now() + $0 }
+        if let value = try await changes.first(until: limit, on: time, look) { return value }
+        if Task.isCancelled { throw .cancelled }
+        throw .timedOut(what, cause: isLocal ? nil : access { view, _ in view.obstacle })
+    }
+
+    /// Tells the machine what the calendar says, each minute.
+    func followCalendar() async {
+        while (try? await time.sleep(time.now() + .seconds(60))) != nil { command(.calendar(context.calendar())) }
+    }
+
+    /// Tells the hub that this device leaves all rooms; waits until the connection has taken that, for a moment at most.
+    ///
+    /// Others would else see it for as long as one whose connection was lost.
+    func sayFarewell() async {
+        command(.farewell)
+        await outgoing?.room(below: 1, until: time.now() + Self.farewellPatience, on: time)
+    }
+}
+
+extension Date {
+    /// Milliseconds since 1970 UTC.
+    static var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+}
