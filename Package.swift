@@ -348,7 +348,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "WAMPCoreTests",
-            dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WAMPCore", "WAMPAudit", "HoldfastTesting"],
+            dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore", "WAMPCore", "WAMPAudit", "HoldfastTesting"],
             swiftSettings: strict),
         .testTarget(name: "WAMPSigningTests", dependencies: ["CodecCore", "WAMPCore", "WAMPSigning", crypto], swiftSettings: strict),
         .testTarget(

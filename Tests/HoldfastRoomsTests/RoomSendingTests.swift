@@ -113,6 +113,13 @@ import Testing
         try stage.rooms.discard(receipt.id)
         await stage.until { receipt.stage == .discarded }
         #expect(room.outbox.isEmpty)
+        // Sent again under its id it is another message, though somebody holds the receipt of the first.
+        let again = try await room.send(ChatText("again"), id: receipt.id)
+        #expect(again !== receipt && again.stage != .discarded)
+        var third = try await peer.publication()
+        // A void that was sent twice comes first.
+        while third.content == nil { third = try await peer.publication() }
+        #expect(third.id == receipt.id && third.cseq == second.cseq + 1)
     }
 
     @Test func `a message that the outbox has no room for does not exist`() async throws {

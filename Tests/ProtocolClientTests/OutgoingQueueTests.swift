@@ -38,8 +38,8 @@ import WebSocketRuntime
         put("3")
         queue.drain()
         await queue.room(below: 1)
-        #expect(queue.close() == ["1", "2", "3"])
-        #expect(queue.close() == [])
+        #expect(queue.close().unsent == ["1", "2", "3"])
+        #expect(queue.close().unsent == [])
     }
 
     @Test func `what a connection has taken was sent, whatever becomes of it`() async {
@@ -47,7 +47,7 @@ import WebSocketRuntime
         queue.drain()
         near.cut()
         _ = await near.ended()
-        #expect(queue.close() == [])
+        #expect(queue.close().unsent == [])
     }
 
     @Test func `a message that waits for a connection when that ends was never sent, and no more were those behind it`() async throws {
@@ -60,7 +60,7 @@ import WebSocketRuntime
         _ = await near.ended()
         // Nothing tells when the message that waited has come back.
         while queue.count < 3, !Task.isCancelled { await Task.yield() }
-        #expect(queue.close() == ["1", "2", "3"])
+        #expect(queue.close().unsent == ["1", "2", "3"])
     }
 
     @Test func `an end does not wait for the messages before it that the connection does not take`() throws {
@@ -69,6 +69,15 @@ import WebSocketRuntime
         queue.put(.end(.stop))
         queue.drain()
         #expect(told == [.stop])
+    }
+
+    @Test func `a stop that waits is known when the connection is gone`() throws {
+        put("1")
+        queue.put(.end(.reconnect(after: .zero, .normal, reason: "")))
+        #expect(!queue.close().stops)
+        let other = OutgoingQueue<String>(WebSocketConnection(near), encode: { .text($0) }, end: { _, _ in })
+        other.put(.end(.stop))
+        #expect(other.close().stops)
     }
 
     @Test func `a message that cannot be written ends the connection, and the others leave`() async throws {

@@ -32,7 +32,7 @@ STRICT=(
 PURE=(-strict-memory-safety)
 
 # Each module after those it imports. Of those that need SwiftNIO: the files that do not, as far as the others ask for them.
-MODULES=(MachineCore WebSocketCore SessionCore CodecCore RoomCore WebSocketRuntime WebSocketNIO WebSocketApple Holdfast HoldfastRooms HoldfastUI)
+MODULES=(MachineCore WebSocketCore SessionCore CodecCore ProtocolCore RoomCore WebSocketRuntime WebSocketNIO WebSocketApple Holdfast HoldfastRooms HoldfastUI)
 files() {
     case $1 in
     *Core) find "$SOURCES/Core/$1" -name '*.swift' ;;

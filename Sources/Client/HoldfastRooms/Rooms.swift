@@ -99,13 +99,13 @@ public final class Rooms: Sendable {
     public var states: RoomsStates { RoomsStates(rooms: self) }
 
     /// Who we are, as the hub has said; nil before it has.
-    public var user: UserName? { shell.access { view, _ in view.user } }
+    public var user: UserName? { shell.access { view in view.user } }
 
     /// The incarnation of the store; nil before it is opened.
-    public var device: DeviceID? { shell.access { view, _ in view.device } }
+    public var device: DeviceID? { shell.access { view in view.device } }
 
     /// What may be sent, as the hub has said.
-    public var limits: RoomsLimits { shell.access { view, _ in view.limits } }
+    public var limits: RoomsLimits { shell.access { view in view.limits } }
 
     /// Joins a room, now and after every loss; returns when what is stored of it can be read, with or without a connection.
     ///
@@ -125,7 +125,9 @@ public final class Rooms: Sendable {
     }
 
     /// The rooms of which something is stored, or whose outbox holds something, with what is unread; to be read without a connection.
-    public func storedRooms() async throws(RoomsError) -> [StoredRoomSummary] { try await shell.reading { try await shell.context.store.rooms() } }
+    public func storedRooms() async throws(RoomsError) -> [StoredRoomSummary] {
+        try await shell.reading { try await shell.context.store.rooms() }
+    }
 
     /// Sends a failed message after all.
     ///
@@ -211,7 +213,7 @@ public struct RoomsStates: AsyncSequence, Sendable {
 extension Rooms {
     /// How many entries are in memory for readers that have not taken them.
     package func readyEntries(of room: RoomName) -> Int {
-        shell.access { view, _ in view.books[room]?.readers.values.reduce(0) { $0 + $1.ready.count } ?? 0 }
+        shell.access { view in view.books[room]?.readers.values.reduce(0) { $0 + $1.ready.count } ?? 0 }
     }
 }
 

@@ -22,13 +22,14 @@ extension WAMPClient {
 
     /// Has the router forget the testaments of a scope.
     public func flushTestaments(_ scope: TestamentScope = .destroyed) async throws(WAMPError) {
+        try await shell.roomToSend(within: shell.context.options.answerPatience, "CALL \(Testament.flush)")
         shell.command(.forgetTestaments(scope))
         _ = try await shell.call(Testament.flush, scope.arguments, shell.options(handingIn: nil))
     }
 }
 
 extension Testament {
-    init<Content>(
+    convenience init<Content>(
         _ topic: Topic<Content>, _ content: Content, _ options: PublishOptions, _ scope: TestamentScope, _ serialization: WAMPSerialization?
     ) throws(WAMPError) {
         do {

@@ -195,14 +195,15 @@ public import WebSocketRuntime
 
     /// The connection is gone.
     ///
-    /// - Returns: The messages of which it never took anything.
-    @usableFromInline package func close() -> [Sent] {
-        let unsent = state.withLockedValue { state in
+    /// - Returns: The messages of which it never took anything, and whether the socket was to be stopped after them.
+    @usableFromInline package func close() -> (unsent: [Sent], stops: Bool) {
+        let (items, urgent) = state.withLockedValue { state in
             state.isOver = true
             defer { state.items = [] }
-            return state.items
+            return (state.items, state.urgent.take())
         }
         changes.announce()
-        return unsent.compactMap { if case .message(let message) = $0 { message } else { nil } }
+        let unsent = items.compactMap { if case .message(let message) = $0 { message } else { nil } }
+        return (unsent, urgent == .stop || items.contains { if case .end(.stop) = $0 { true } else { false } })
     }
 }

@@ -53,7 +53,7 @@ public import WebSocketRuntime
                 receive(message, coding, queue)
                 // A peer that asks for more than it takes is read no further.
                 if queue.count >= OutgoingLimits.reader { await queue.room(below: OutgoingLimits.reader) }
-                await View.pace(in: self)
+                if !View.mayReadOn(in: self) { await View.pace(in: self) }
             case .state(.connected): break
             case .state(.waiting(_, let cause)), .state(.disconnected(let cause)): lose(because: cause)
             case .state: lose(because: nil)
@@ -73,24 +73,28 @@ public import WebSocketRuntime
             return nil
         }
         let queue = Queue(opening.connection, encode: coding.encode) { [weak self] in self?.end($0, $1) }
-        change { state, now in
+        let isUsed = change { state, now in
+            // All may be over since the coding was asked for. What becomes of the connection is up to whose socket it is.
+            guard !state.isOver else { return false }
             lose(&state, now, because: nil)
             state.view.open(coding, in: self, &state.deeds)
             state.queue = queue
             state.machine.handle(.opened(coding.greeting), at: now, into: &state.effects)
+            return true
         }
-        return (queue, coding)
+        return isUsed ? (queue, coding) : nil
     }
 
     @inlinable func lose(because cause: WebSocketError?, isRetrying: Bool = false) {
-        change { state, now in lose(&state, now, because: cause, isRetrying: isRetrying) }
+        change { state, now in if !state.isOver { lose(&state, now, because: cause, isRetrying: isRetrying) } }
     }
 
     /// There is no connection any more, or another one.
     @inlinable func lose(_ state: inout State, _ now: Moment, because cause: WebSocketError?, isRetrying: Bool = false) {
-        let unsent = state.queue.take()?.close()
+        let closed = state.queue.take()?.close()
         state.view.lose(because: cause, isRetrying: isRetrying, in: self, &state.deeds)
-        guard let unsent else { return }
+        guard let (unsent, stops) = closed else { return }
+        if stops { state.stops = true }
         state.machine.handle(.lost(unsent: unsent), at: now, into: &state.effects)
         carryOut(&state)
     }
@@ -109,9 +113,10 @@ public import WebSocketRuntime
     /// Tells everybody that nothing more comes.
     @inlinable package func finish(_ closure: Closure?) {
         change { state, now in
+            state.closure = state.closure ?? closure
             guard !state.isOver else { return }
             lose(&state, now, because: closure?.error)
-            (state.isOver, state.closure) = (true, closure)
+            state.isOver = true
             state.view.end(closure, in: self, &state.deeds)
         }
         timer.cancel()
@@ -161,7 +166,7 @@ public import WebSocketRuntime
 
     /// Ends a connection, or with ``ConnectionEnd/stop`` the socket; a socket that is gone already says nothing any more.
     @usableFromInline func end(_ end: ConnectionEnd, _ connection: WebSocketConnection?) {
-        if socket.socket == nil { return finish(nil) }
+        if socket.socket == nil { finish(nil) }
         socket.end(end, connection)
     }
 
@@ -170,7 +175,7 @@ public import WebSocketRuntime
 
     // MARK: - The app
 
-    /// Tells the machine what the app wants, which `body` says; once all is over it hears of nothing.
+    /// Tells the machine what the app wants, which `body` says; once all is over only the view changes.
     @inlinable package func command<Value>(_ body: (inout View, inout [View.Deed]) -> (command: Rules.Command?, value: Value)) -> Value {
         change { state, now in
             let (command, value) = body(&state.view, &state.deeds)
@@ -191,6 +196,7 @@ public import WebSocketRuntime
     @inlinable package func command(_ command: Rules.Command) { self.command { _, _ in (command, ()) } }
 
     /// Changes or reads what the app sees, which tells the machine nothing.
+    @inlinable package func access<Value>(_ body: (inout View) -> Value) -> Value { state.withLockedValue { body(&$0.view) } }
     @inlinable package func access<Value>(_ body: (inout View, Rules) -> Value) -> Value {
         state.withLockedValue { body(&$0.view, $0.machine) }
     }

@@ -18,7 +18,9 @@ public import WebSocketCore
     ///
     /// - Throws: How to end the connection, of which the rules hear nothing: the server has agreed on no subprotocol of ours, say.
     static func coding(for opening: Opening, in shell: ProtocolShell<Self>) async throws(ConnectionEnd) -> Coding
-    /// Waits while no more can be taken; called after each message.
+    /// Whether another message can be taken; asked after each. If not, ``pace(in:)`` waits until one can.
+    static func mayReadOn(in shell: ProtocolShell<Self>) -> Bool
+    /// Waits until another message can be taken.
     static func pace(in shell: ProtocolShell<Self>) async
 
     /// There is a new connection.
@@ -33,13 +35,16 @@ public import WebSocketCore
     mutating func hear(_ event: Rules.Event, in shell: ProtocolShell<Self>, _ deeds: inout [Deed])
     /// The rules end the present connection, or the socket.
     mutating func drop(_ end: ConnectionEnd, in shell: ProtocolShell<Self>)
-    /// Nothing more comes. How the socket ended; nil if the app has let go of the client.
+    /// Nothing more comes.
+    ///
+    /// - Parameter closure: How the socket ended; nil if it goes on, or nothing is known of it.
     mutating func end(_ closure: Closure?, in shell: ProtocolShell<Self>, _ deeds: inout [Deed])
     /// Does something, without the lock.
     static func perform(_ deed: Deed, in shell: ProtocolShell<Self>)
 }
 
 extension ProtocolView {
+    @inlinable package static func mayReadOn(in shell: ProtocolShell<Self>) -> Bool { true }
     @inlinable package static func pace(in shell: ProtocolShell<Self>) async {}
     @inlinable package mutating func drop(_ end: ConnectionEnd, in shell: ProtocolShell<Self>) {}
 }

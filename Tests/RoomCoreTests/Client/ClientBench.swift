@@ -22,9 +22,9 @@ struct ClientBench {
     static let abc = RoomName("abc")!
     static let epoch: UInt64 = 0xE1
 
-    init(policy: RoomsPolicy = RoomsPolicy(), seed: UInt64 = 1) {
+    init(policy: RoomsPolicy = RoomsPolicy(), seed: UInt64 = 1, waiting: [RoomName] = []) {
         machine = RoomsMachine(policy: policy, seed: seed)
-        handle(.storeOpened(Self.device, keeps: .max, waiting: []), .calendar(Self.noon))
+        handle(.storeOpened(Self.device, keeps: .max, waiting: waiting), .calendar(Self.noon))
     }
 
     mutating func handle(_ inputs: RoomsInput...) { for input in inputs { machine.handle(input, at: now, into: &effects) } }

@@ -94,7 +94,7 @@ private struct StormStore {
             var policy = RoomsPolicy()
             (policy.outboxCount, policy.unwrittenEntries, policy.nonsense) = (6, 8, 50)
             machine = RoomsMachine(policy: policy, seed: seed)
-            machine.handle(.command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])), at: now, into: &effects)
+            machine.handle(.command(.storeOpened(ClientBench.device, keeps: .max, waiting: names)), at: now, into: &effects)
         }
 
         mutating func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }

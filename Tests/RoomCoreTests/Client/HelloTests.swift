@@ -78,7 +78,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (Refusal(.version, versions: [9], ""), RoomsEffect.end(.stop)), (Refusal(.token, ""), .end(.stop)), (Refusal(.device, ""), .end(.stop)),
+        (Refusal(.version, versions: [9], ""), RoomsEffect.end(.stop)),
+        (Refusal(.token, ""), .end(.stop)), (Refusal(.device, ""), .end(.stop)),
         (Refusal(.expired, retry: .reconnect, ""), .reconnect(after: 0)),
         (Refusal(.count, retry: .after(1500), ""), .reconnect(after: 1500)),
         (Refusal(.count, ""), .reconnect(after: 10_000)),

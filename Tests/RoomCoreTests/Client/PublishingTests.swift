@@ -472,6 +472,10 @@ import Testing
         var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1, base: 2)
         bench.receive(.ack(1, seq: 0, id: nil, dup: true))
         #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
+        // The last one of a device is known by its name also when it is gone.
+        bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1, base: 2)
+        bench.receive(.ack(1, seq: 0, id: 1, dup: true))
+        #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
         bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1, base: 1)
         bench.receive(.ack(1, seq: 0, id: nil, dup: true))
         let change = failure == .discarded ? StoreChange.remove(abc, cseq: 1) : .mark(abc, cseq: 1, .failed(failure))

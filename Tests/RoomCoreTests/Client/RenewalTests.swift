@@ -158,8 +158,8 @@ import Testing
     }
 
     @Test func `the outboxes of all rooms of the store are renewed; nobody asks about those that are not wanted`() {
-        var bench = ClientBench()
-        bench.handle(.storeOpened(ClientBench.device, keeps: .max, waiting: [abc, other]), .join(abc, JoinWish()))
+        var bench = ClientBench(waiting: [abc, other])
+        bench.handle(.join(abc, JoinWish()))
         bench.load(stored(next: 3))
         bench.open()
         bench.welcome()

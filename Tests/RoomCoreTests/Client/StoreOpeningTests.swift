@@ -18,16 +18,24 @@ import Testing
         mutating func handle(_ inputs: RoomsInput...) { for input in inputs { machine.handle(input, at: now, into: &effects) } }
     }
 
-    @Test func `what happens before the store is open waits for it, in order`() {
+    @Test func `what the app wants before the store is open waits for it, and only the last connection is greeted`() {
         var client = Closed()
         client.handle(
-            .command(.calendar(ClientBench.noon)), .command(.join(abc, JoinWish())), .opened(RoomsGreeting(token: "t")), .lost,
-            .opened(RoomsGreeting(token: "u")))
+            .command(.calendar(ClientBench.noon)), .command(.join(abc, JoinWish())), .opened(RoomsGreeting(token: "t")),
+            .received(.refusal(Refusal(.order, "no hello came"))), .lost, .opened(RoomsGreeting(token: "u")))
         #expect(client.effects == [] && client.machine.deadline == nil)
         client.handle(.command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])))
         #expect(client.effects.prefix(2) == [.news(.phase(abc, .loading)), .load(abc)])
         let hellos = client.effects.compactMap { if case .send(.hello(let hello)) = $0 { hello } else { nil } }
-        #expect(hellos.map(\.token) == ["t", "u"] && hellos.allSatisfy { $0.device == ClientBench.device })
+        #expect(hellos.map(\.token) == ["u"] && hellos.allSatisfy { $0.device == ClientBench.device })
+    }
+
+    @Test func `a server that is no hub is left also while the store is not open`() {
+        var client = Closed()
+        client.handle(.opened(RoomsGreeting(token: nil)), .undecodable("220 ready"))
+        #expect(client.effects == [.event(.unreadable), .reconnect(after: 1000)])
+        client.handle(.lost, .command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])))
+        #expect(client.effects.count == 2, "no hello without a connection")
     }
 
     @Test func `a calendar that was read before the store is open counts from when it was read`() {
@@ -35,7 +43,11 @@ import Testing
         client.handle(.command(.calendar(ClientBench.noon - 9)), .opened(RoomsGreeting(token: nil, calendar: ClientBench.noon)))
         client.now = client.now + .seconds(100)
         client.handle(.command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])), .command(.join(abc, JoinWish())))
-        client.handle(.command(.loaded(abc, StoredRoom())))
+        // The hub's clock and the calendar agree, so no time is corrected.
+        let welcome = HubFrame.Welcome(
+            version: 1, connection: "c1", user: ClientBench.ann, now: ClientBench.noon + 100_000, expires: 0, window: 90 * 86_400_000,
+            limits: RoomsLimits())
+        client.handle(.received(.welcome(welcome)), .command(.loaded(abc, StoredRoom())))
         client.effects = []
         client.handle(.command(.submit(abc, .of(1), sent: ClientBench.noon + 100_000, .text)))
         let queued = client.effects.compactMap { effect -> Int64? in

@@ -69,6 +69,8 @@ struct ClientBench {
             guard case .event(.ended(let ending)) = effect else { continue }
             #expect(effects.dropFirst(place + 1).first == .end(ending.connectionEnd))
         }
+        let (ends, reasons) = (effects.count { if case .end = $0 { true } else { false } }, effects.count(where: \.isReason))
+        #expect(ends == reasons, "no connection is ended without a reason")
         return effects.filter { if case .end = $0 { false } else { true } }
     }
 
@@ -130,6 +132,10 @@ extension ClientEffect {
             .event(.parted), .drop(.violation(description)),
         ]
     }
+}
+
+extension ClientEffect {
+    fileprivate var isReason: Bool { if case .event(.ended) = self { true } else { false } }
 }
 
 extension ClientInput {

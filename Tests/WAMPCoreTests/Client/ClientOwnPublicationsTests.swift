@@ -16,7 +16,9 @@ import Testing
         _ = bench.look()
         return bench
     }
-    private func publish(_ handle: ClientHandle, _ topic: String = "com.chat", _ options: PublishOptions = PublishOptions()) -> ClientCommand {
+    private func publish(
+        _ handle: ClientHandle, _ topic: String = "com.chat", _ options: PublishOptions = PublishOptions()
+    ) -> ClientCommand {
         .publish(handle, topic: topic, .none, options)
     }
     private func sent(_ request: WAMPID, _ options: ValueMap, _ topic: String = "com.chat") -> ClientEffect {

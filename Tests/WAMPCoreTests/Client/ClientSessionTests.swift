@@ -2,6 +2,7 @@ import CodecCore
 import MachineCore
 import ProtocolCore
 import Testing
+import WebSocketCore
 
 @testable import WAMPCore
 
@@ -105,6 +106,19 @@ import Testing
         bench.handle(.lost)
         bench.handle(.open)
         #expect(bench.sent().count == 1, "the next connection is another chance")
+    }
+
+    @Test func `a connection ends in a way that tells the router, and another follows where that can help`() {
+        let others: [(ClientEnding, CloseCode)] = [
+            (.violation("x"), .protocolError), (.unproven("x"), .normal), (.joinTimedOut, .normal),
+            (.dismissed(reason: "x", message: nil, isRetryable: true), .normal),
+        ]
+        for (ending, code) in others {
+            guard case .reconnect(.zero, code, _) = ending.connectionEnd else { return #expect(Bool(false), "\(ending)") }
+        }
+        for ending in [
+            ClientEnding.left, .imposter, .unproven("x", isRetryable: false), .dismissed(reason: "x", message: nil, isRetryable: false),
+        ] { #expect(ending.connectionEnd == .stop) }
     }
 
     @Test func `a proof that never can be given ends the client`() {
@@ -254,7 +268,9 @@ import Testing
             _ = bench.look()
             bench.handle(.undecodable("no message"))
             let effects = bench.look()
-            guard case .send(.abort(_, "wamp.error.protocol_violation", _))? = effects.first, case .event(.ended(.violation))? = effects.last else {
+            guard case .send(.abort(_, "wamp.error.protocol_violation", _))? = effects.first,
+                case .event(.ended(.violation))? = effects.last
+            else {
                 return #expect(Bool(false), "\(effects)")
             }
         }

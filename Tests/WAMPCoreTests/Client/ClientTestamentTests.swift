@@ -8,7 +8,9 @@ import Testing
 @Suite struct ClientTestamentTests {
     private let testament: Testament
 
-    init() throws { testament = try Testament(topic: "com.gone", arguments: WAMPArguments(["bye"]), options: PublishOptions(), scope: .destroyed) }
+    init() throws {
+        testament = try Testament(topic: "com.gone", arguments: WAMPArguments(["bye"]), options: PublishOptions(), scope: .destroyed)
+    }
 
     /// A client whose router has taken the testament, as its first request.
     private func left() -> ClientBench {

@@ -53,7 +53,9 @@ extension SimWorld {
         client.requests[handle] = SimClient.Request(isCall: true, wantsProgress: options.wantsProgress)
         client.inParts.append(handle)
         let payload = SimPayload(id: Int64(handle), client: client.number, number: 0, uri: uri)
-        drive(client) { $0.handle(.command(.callInParts(ClientHandle(handle), procedure: uri, payload.arguments, options)), at: $1, into: &$2) }
+        drive(client) {
+            $0.handle(.command(.callInParts(ClientHandle(handle), procedure: uri, payload.arguments, options)), at: $1, into: &$2)
+        }
     }
 
     /// More input, perhaps of a call that has ended.

@@ -123,7 +123,7 @@ public final class Room: Sendable {
     // MARK: - Status
 
     /// All that is known now, but for the entries.
-    public var status: RoomStatus { shell.access { view, _ in view.status(of: name) } }
+    public var status: RoomStatus { shell.access { view in view.status(of: name) } }
 
     /// All that is known, now and after every change; whoever is slow misses some in between, never the last.
     public var statuses: RoomStatuses { RoomStatuses(room: self) }
@@ -135,7 +135,7 @@ public final class Room: Sendable {
     ///
     /// - Parameter patience: How long to wait; nil: as long as it takes.
     public func whenLive(within patience: Duration? = nil) async throws(RoomsError) {
-        let changes = shell.access { view, _ in view.books[name]?.changes }
+        let changes = shell.access { view in view.books[name]?.changes }
         guard let changes else { throw .left }
         try await shell.wait(for: "joining the room", on: changes, within: patience) { () throws(RoomsError) -> Void? in
             switch phase {
@@ -205,7 +205,7 @@ public struct RoomStatuses: AsyncSequence, Sendable {
 
         /// Waits for a change; nil after the last, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> RoomStatus? {
-            guard let changes = room.shell.access({ view, _ in view.books[room.name]?.changes }) else { return nil }
+            guard let changes = room.shell.access({ view in view.books[room.name]?.changes }) else { return nil }
             while !isOver, !Task.isCancelled {
                 let version = changes.version
                 isOver = room.shell.ending != nil

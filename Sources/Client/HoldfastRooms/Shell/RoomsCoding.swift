@@ -36,17 +36,17 @@ struct RoomsCoding: ProtocolCoding {
 
 extension RoomsView {
     static func coding(for opening: Opening, in shell: RoomsShell) async throws(ConnectionEnd) -> RoomsCoding {
-        let pause = shell.access { view, _ in view.awayUntil } - shell.time.now()
+        let pause = shell.access { view in view.awayUntil } - shell.time.now()
         // The hub had ended the last connection itself, before it was known how long to stay away.
-        if pause > .zero { throw .reconnect(after: pause, CloseCode(rawValue: 4098), reason: "the hub is not to hear of us yet") }
+        if pause > .zero { throw .reconnect(after: pause, CloseCode(rawValue: 4098), reason: "another connection is made") }
         let token: String?
         do throws(RoomsError) { token = try await shell.freshToken() } catch {
             guard error.isRetryable || Task.isCancelled else {
-                shell.access { view, _ in view.ending = view.ending ?? error }
+                shell.access { view in view.ending = view.ending ?? error }
                 throw .stop
             }
             // The same as a hub that does not answer: the socket's backoff decides when to try again.
-            shell.access { view, _ in view.drop(for: error) }
+            shell.access { view in view.drop(for: error) }
             throw .cut(reason: "there is no token")
         }
         let context = shell.context
@@ -56,8 +56,9 @@ extension RoomsView {
     }
 
     /// Reads no further while the store has too much to do.
+    static func mayReadOn(in shell: RoomsShell) -> Bool { shell.access { view in view.mayReadOn } }
     static func pace(in shell: RoomsShell) async {
-        await shell.context.storeChanges.first { shell.access { view, _ in view.mayReadOn ? () : nil } }
+        await shell.context.storeChanges.first { mayReadOn(in: shell) ? () : nil }
     }
 
     /// Shows a fresh token on the present connection.

@@ -22,7 +22,7 @@ extension RoomsShell {
         try await wait(
             for: "reading the room", isLocal: true, on: changes, within: context.options.storePatience
         ) { () throws(RoomsError) -> Void? in
-            let (isLoaded, ending) = access { view, _ in (view.books[room]?.isLoaded ?? false, view.ending) }
+            let (isLoaded, ending) = access { view in (view.books[room]?.isLoaded ?? false, view.ending) }
             if isLoaded { return () }
             if let ending { throw ending }
             return nil
@@ -58,7 +58,7 @@ extension RoomsShell {
         let made = Receipt(id: id, room: room, stage: .submitted, shell: self)
         let receipt = command { view, deeds -> (RoomsCommand?, Receipt) in
             // Submitted again it is the same message, also while its entry is still to come.
-            if let known = view.known(made, in: room) { return (nil, known) }
+            if view.isWaiting(id, in: room), let known = view.known(made, in: room) { return (nil, known) }
             // Also while the socket is still closing: nothing is sent any more.
             if let ending = view.ending {
                 if case .closed = ending { made.end(.notQueued(.closed)) } else { made.end(ending) }
@@ -86,7 +86,7 @@ extension RoomsShell {
 
     func receipt(_ room: RoomName, _ id: MessageID) -> Receipt? {
         let made = Receipt(id: id, room: room, stage: .queued, shell: self)
-        return access { view, _ in view.known(made, in: room) }
+        return access { view in view.known(made, in: room) }
     }
 
     /// Sends a failed message after all; whoever waits for it waits from here on for what becomes of that.
@@ -127,14 +127,14 @@ extension RoomsShell {
             view.books[room]?.pages[number] = .some(nil)
             return (.history(room, reference: number, before: before, limit: Int64(clamping: limit)), (number, view.books[room]?.changes))
         }
-        defer { access { view, _ in _ = view.books[room]?.pages.removeValue(forKey: number) } }
+        defer { access { view in _ = view.books[room]?.pages.removeValue(forKey: number) } }
         guard let changes else { throw .left }
         return try await wait(for: "the history", on: changes, within: patience) { () throws(RoomsError) -> RoomPage? in
-            let (outcome, ending) = access { view, _ in (view.books[room]?.pages[number] ?? nil, view.ending) }
+            let (outcome, ending) = access { view in (view.books[room]?.pages[number] ?? nil, view.ending) }
             switch outcome {
             case .page(let entries, let reachedBeginning)?: return RoomPage(entries: entries, reachedBeginning: reachedBeginning)
             case .none(let refusal?)?: throw .refused(refusal)
-            case .some(.none(nil)): throw .timedOut("the history", cause: access { view, _ in view.obstacle })
+            case .some(.none(nil)): throw .timedOut("the history", cause: access { view in view.obstacle })
             case nil: break
             }
             if let ending { throw ending }
@@ -144,7 +144,7 @@ extension RoomsShell {
 
     /// How many messages of others are stored after the own read marker.
     func unread(_ room: RoomName) async throws(RoomsError) -> Int {
-        let (status, user, device) = access { view, _ in (view.books[room]?.status ?? RoomStatus(), view.user, view.device) }
+        let (status, user, device) = access { view in (view.books[room]?.status ?? RoomStatus(), view.user, view.device) }
         var (count, before) = (0, Int64?.none)
         while true {
             let page = try await reading { try await context.store.entries(room, before: before, limit: 200) }
@@ -158,7 +158,7 @@ extension RoomsShell {
 
     func signals(_ room: RoomName) -> AsyncStream<ReceivedSignal> {
         let (stream, continuation) = AsyncStream.makeStream(of: ReceivedSignal.self, bufferingPolicy: .bufferingNewest(64))
-        let number = access { view, _ -> UInt64? in
+        let number = access { view -> UInt64? in
             guard !view.isOver, view.books[room] != nil else { return nil }
             view.lastNumber += 1
             view.books[room]?.signals[view.lastNumber] = continuation
@@ -169,7 +169,7 @@ extension RoomsShell {
             return stream
         }
         continuation.onTermination = { [weak self] _ in
-            let gone = self?.access { view, _ in view.books[room]?.signals.removeValue(forKey: number) }
+            let gone = self?.access { view in view.books[room]?.signals.removeValue(forKey: number) }
             withExtendedLifetime(gone) {}
         }
         return stream
@@ -179,7 +179,7 @@ extension RoomsShell {
 
     func addReader(_ room: RoomName, after wish: LogPosition?) -> (number: UInt64, changes: Changes) {
         let changes = Changes()
-        let number = access { view, _ in
+        let number = access { view in
             view.lastNumber += 1
             view.books[room]?.readers[view.lastNumber] = RoomBook.Reading(wish: wish, changes: changes)
             return view.lastNumber
@@ -188,12 +188,12 @@ extension RoomsShell {
     }
 
     func removeReader(_ room: RoomName, _ number: UInt64) {
-        access { view, _ in _ = view.books[room]?.readers.removeValue(forKey: number) }
+        access { view in _ = view.books[room]?.readers.removeValue(forKey: number) }
     }
 
     func step(_ room: RoomName, _ number: UInt64, _ changes: Changes) -> RoomBook.Step {
         let version = changes.version
-        return access { view, _ in
+        return access { view in
             guard let step = view.books[room]?.step(number) else { return view.isOver ? .end(view.ending ?? .closed) : .end(.left) }
             if case .wait = step {
                 if view.isOver { return .end(view.ending ?? .closed) }
@@ -211,16 +211,18 @@ extension RoomsShell {
     func fill(_ room: RoomName, _ number: UInt64, after position: LogPosition, generation: UInt64) async throws(RoomsError) -> RoomUpdate? {
         let limit = RoomBook.readerLimit
         if let entries = try await reading({ try await context.store.entries(room, after: position, limit: limit) }) {
-            access { view, _ in view.books[room]?.fill(number, entries, after: position.seq, generation: generation) }
+            access { view in view.books[room]?.fill(number, entries, after: position.seq, generation: generation) }
             return nil
         }
         // The store has let go of what this reader had not taken yet, or of all.
         let first = try await reading { try await context.store.room(room) }.first
-        return access { view, _ in view.books[room]?.skip(number, after: position.seq, to: first, generation: generation) }
+        return access { view in view.books[room]?.skip(number, after: position.seq, to: first, generation: generation) }
     }
 }
 
 extension RoomsView {
+    fileprivate func isWaiting(_ id: MessageID, in room: RoomName) -> Bool { books[room]?.status.outbox.contains { $0.id == id } ?? false }
+
     /// The receipt of a message that is there already: an earlier one, or this.
     fileprivate mutating func known(_ made: Receipt, in room: RoomName) -> Receipt? {
         if let receipt = books[room]?.receipt(made.id) { return receipt }

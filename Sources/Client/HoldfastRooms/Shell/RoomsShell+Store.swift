@@ -36,7 +36,7 @@ extension RoomsShell {
             }
             return true
         } catch {
-            access { view, _ in view.ending = view.ending ?? .store("\(error)") }
+            access { view in view.ending = view.ending ?? .store("\(error)") }
             stop()
             finish(nil)
             return false
@@ -48,7 +48,7 @@ extension RoomsShell {
 
     /// Takes one order, or all transactions that wait: together they are one.
     private func takeWork() -> StoreWork? {
-        let work = access { view, _ in view.takeWork(atMost: Self.batch) }
+        let work = access { view in view.takeWork(atMost: Self.batch) }
         if work != nil { context.storeChanges.announce() }
         return work
     }
@@ -68,7 +68,8 @@ extension RoomsShell {
         case .commit(let numbers, let list):
             do {
                 try await context.store.commit(list)
-                for number in numbers { report { _, _ in .committed(number) } }
+                // And with it all before it.
+                report { _, _ in numbers.last.map { .committed($0) } }
             } catch {
                 report { view, deeds in
                     // What was ordered after it is void, too.

@@ -148,7 +148,7 @@ struct RoomsView: ProtocolView {
                 deeds.append(.release(receipt))
                 // What is being written ends when that is known.
                 if receipt.stage == .submitted, device != nil { continue }
-                receipt.end(error)
+                if case .closed = error, receipt.stage == .submitted { receipt.end(.notQueued(.closed)) } else { receipt.end(error) }
                 deeds.append(.announce(receipt.changes))
             }
             deeds += book.readers.values.map { .announce($0.changes) } + [.announce(book.changes)]
@@ -171,9 +171,9 @@ extension RoomsShell {
     private static var farewellPatience: Duration { .seconds(1) }
 
     var changes: Changes { context.changes }
-    var roomsState: RoomsState { access { view, _ in view.state } }
+    var roomsState: RoomsState { access { view in view.state } }
     /// Why nothing more happens; nil while something may.
-    var ending: RoomsError? { access { view, _ in view.isOver ? view.ending : nil } }
+    var ending: RoomsError? { access { view in view.isOver ? view.ending : nil } }
 
     /// Looks, and looks again after each change, until there is something; throws when the task is cancelled or the time is over.
     ///
@@ -184,7 +184,7 @@ extension RoomsShell {
         let limit = patience.map { time.now() + $0 }
         if let value = try await changes.first(until: limit, on: time, look) { return value }
         if Task.isCancelled { throw .cancelled }
-        throw .timedOut(what, cause: isLocal ? nil : access { view, _ in view.obstacle })
+        throw .timedOut(what, cause: isLocal ? nil : access { view in view.obstacle })
     }
 
     /// Tells the machine what the calendar says, each minute.

@@ -15,11 +15,7 @@ final class OneAnswer<Value: Sendable>: Sendable {
 
     /// Waits for the answer; throws when the task is cancelled.
     func wait() async throws -> Value {
-        while true {
-            let version = changes.version
-            if let answer = result.withLockedValue(\.self) { return try answer.get() }
-            try Task.checkCancellation()
-            await changes.next(after: version)
-        }
+        guard let answer = await changes.first({ result.withLockedValue(\.self) }) else { throw CancellationError() }
+        return try answer.get()
     }
 }

@@ -61,13 +61,7 @@ final class RegistrationRecord: Sendable {
     func rest() { state.withLockedValue { $0.running -= 1 } }
 
     /// Waits until no handler runs.
-    func rested() async {
-        while !Task.isCancelled {
-            let version = changes.version
-            if state.withLockedValue(\.running) <= 0 { return }
-            await changes.next(after: version)
-        }
-    }
+    func rested() async { await changes.first { state.withLockedValue(\.running) <= 0 ? () : nil } }
 
     func stand(_ isStanding: Bool) { state.withLockedValue { $0.isStanding = isStanding } }
 
@@ -78,12 +72,5 @@ final class RegistrationRecord: Sendable {
         }
     }
 
-    func ended() async -> WAMPError? {
-        while !Task.isCancelled {
-            let version = changes.version
-            if let end = state.withLockedValue(\.end) { return end }
-            await changes.next(after: version)
-        }
-        return nil
-    }
+    func ended() async -> WAMPError? { await changes.first { state.withLockedValue(\.end) } ?? nil }
 }

@@ -29,8 +29,7 @@ extension WAMPShell {
     private func begin<Value>(
         _ reply: WAMPReply<Value>, _ request: WAMPRequest, _ start: (ClientHandle, inout WAMPView) -> ClientCommand
     ) -> ClientHandle? {
-        // Whoever can wait has waited for room.
-        let isCrowded = !reply.isAwaited && waitingToSend >= OutgoingLimits.reader
+        let isCrowded = waitingToSend >= OutgoingLimits.reader
         let begun = command { view, _ -> (ClientCommand?, Result<ClientHandle, WAMPError>) in
             if view.isOver { return (nil, .failure((view.ending ?? WAMPError(.closed)).of("\(request)"))) }
             // Looked at under the lock: who cancels later finds the handle.

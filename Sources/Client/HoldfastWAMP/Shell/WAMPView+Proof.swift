@@ -25,7 +25,7 @@ extension WAMPView {
             }
             shell?.command { [hopeless] view, _ in
                 guard view.proofs.removeValue(forKey: handle) != nil else { return (nil, ()) }
-                view.ending = view.ending ?? hopeless
+                view.hopeless = hopeless
                 return (answer, ())
             }
         }

@@ -88,6 +88,8 @@ struct WAMPView: ProtocolView {
     var pending: [ClientHandle: Pending] = [:]
     var running: [ClientHandle: Running] = [:]
     var proofs: [ClientHandle: Task<Void, Never>] = [:]
+    /// Why no proof can be given, in full.
+    var hopeless: WAMPError?
     /// Why there is no session at present.
     var cause: WAMPError?
     /// The machine has ended the connection, for that cause: it says more than that the connection was closed.
@@ -114,13 +116,13 @@ struct WAMPView: ProtocolView {
     static func coding(for opening: Opening, in shell: WAMPShell) throws(ConnectionEnd) -> WAMPCoding {
         if let coding = WAMPCoding(opening, shell.context) { return coding }
         let error = WAMPError(.unsupported, detail: "the server agreed on no subprotocol of WAMP")
-        shell.access { view, _ in view.ending = view.ending ?? error }
+        shell.access { view in view.ending = view.ending ?? error }
         shell.changes.announce()
         throw .stop
     }
 
     mutating func open(_ coding: WAMPCoding, in shell: WAMPShell, _ deeds: inout [Deed]) {
-        (self.coding, isWaiting, cause, isDropped) = (coding, false, nil, false)
+        (self.coding, isWaiting, cause, isDropped, hopeless) = (coding, false, nil, false, nil)
         deeds.append(.announce(shell.changes))
     }
 
@@ -149,7 +151,7 @@ struct WAMPView: ProtocolView {
             error = WAMPError(.dismissed, uri: reason, detail: detail, isRetryable: isRetryable)
         case .violation(let text):
             error = WAMPError(.dismissed, uri: WAMPURI.Error.protocolViolation, detail: text, isRetryable: true)
-        case .unproven(let text, let isRetryable): error = self.ending ?? .unproven(text, isRetryable: isRetryable)
+        case .unproven(let text, let isRetryable): error = hopeless ?? .unproven(text, isRetryable: isRetryable)
         case .imposter: error = WAMPError(.imposter)
         case .joinTimedOut: error = WAMPError(.timedOut, request: "HELLO", wasSent: true, isRetryable: true)
         }
@@ -194,8 +196,8 @@ struct WAMPView: ProtocolView {
 extension WAMPShell {
     var changes: Changes { context.changes }
     /// What messages are written in at present; nil without a connection.
-    var serialization: WAMPSerialization? { access { view, _ in view.coding?.serialization } }
-    var wampState: WAMPState { access { view, _ in view.state } }
+    var serialization: WAMPSerialization? { access { view in view.coding?.serialization } }
+    var wampState: WAMPState { access { view in view.state } }
 
     /// Waits until the session has joined.
     func joined(within patience: Duration?) async throws(WAMPError) -> JoinedSession {
@@ -209,7 +211,7 @@ extension WAMPShell {
         }
         if let session { return session }
         if Task.isCancelled { throw WAMPError(.cancelled) }
-        throw WAMPError(.timedOut(wasSent: false), of: nil, because: access { view, _ in view.cause })
+        throw WAMPError(.timedOut(wasSent: false), of: nil, because: access { view in view.cause })
     }
 
     /// The app leaves; returns when all is over.

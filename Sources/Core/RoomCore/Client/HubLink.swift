@@ -5,7 +5,7 @@ struct HubLink: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         /// No connection. → `greeting` or `holding` on `opened`.
         case offline
-        /// A connection, but a new device is still being written. → `greeting` once it is, → `offline` on `lost`.
+        /// A connection, but the store is not open yet, or a new device is still being written. → `greeting` once it is, → `offline` on `lost`.
         case holding(token: String?)
         /// `hello` was said. → `welcomed`, → `ended`, → `offline`.
         case greeting(until: Moment)
@@ -52,6 +52,8 @@ struct HubLink: Hashable, Sendable {
         case .offline, .holding, .ended: false
         }
     }
+    /// Whether there is a connection that was not given up.
+    var isOpen: Bool { phase != .offline && phase != .ended }
     /// Whether rooms may be joined.
     var isUp: Bool { phase == .welcomed }
 }

@@ -232,8 +232,8 @@ struct Outbox: Hashable, Sendable {
         switch row.state {
         case .burning(let failure):
             if ack.id != nil, ack.seq > 0 { return .stored(row) }
-            // A refused one never was in the log; another may have been, and be forgotten since.
-            return ack.id == nil && isTrimmed && failure.mayBeStored ? .uncertain(row) : .burnt(row, failure)
+            // A refused one never was in the log. Another may have been, and be forgotten since; only the first void proves that it was not.
+            return ack.isDuplicate && isTrimmed && failure.mayBeStored ? .uncertain(row) : .burnt(row, failure)
         default: return ack.id != nil && ack.seq > 0 ? .stored(row) : .uncertain(row)
         }
     }

@@ -1,7 +1,7 @@
 /// What an app wants of a client of rooms, and what became of what that has asked for.
 package enum RoomsCommand: Hashable, Sendable {
     /// The store is open: which device it is, how many entries of a room it keeps, and which rooms have something in their outbox, joined
-    /// or not. Once; what happens before waits for it.
+    /// or not. Only the first counts; what is wanted before waits for it.
     case storeOpened(DeviceID, keeps: Int64, waiting: [RoomName])
     /// A fresh token, to show on the present connection, as ``RoomsEvent/tokenWanted`` asked.
     case token(String)
@@ -48,7 +48,9 @@ package enum RoomsCommand: Hashable, Sendable {
 package struct RoomsGreeting: Hashable, Sendable {
     /// The token to show; nil: none is needed.
     package var token: String?
-    /// What the calendar says, in milliseconds since 1970 UTC: the machine may have slept. Nil: as before.
+    /// What the calendar says, in milliseconds since 1970 UTC: the device may have slept.
+    ///
+    /// Nil: as before.
     package var calendar: Int64?
 
     package init(token: String?, calendar: Int64? = nil) { (self.token, self.calendar) = (token, calendar) }

@@ -5,7 +5,7 @@ import ProtocolCore
 extension RoomsMachine {
     mutating func open(token: String?, at now: Moment, into effects: inout [RoomsEffect]) {
         if link.phase != .offline { lose(at: now, into: &effects) }
-        guard !ledger.pending.contains(where: \.isRenewal) else { return link.phase = .holding(token: token) }
+        guard device != nil, !ledger.pending.contains(where: \.isRenewal) else { return link.phase = .holding(token: token) }
         greet(token: token, at: now, into: &effects)
     }
 

@@ -17,8 +17,8 @@ package struct RoomsMachine: ProtocolMachine {
     private(set) var policy: RoomsPolicy
     /// The present incarnation of the store; nil before that is open.
     package internal(set) var device: DeviceID?
-    /// What happened before the store was open.
-    private var early: [RoomsInput] = []
+    /// What the app wanted before the store was open.
+    private var early: [RoomsCommand] = []
     var generator: SplitMix64
     var clock = ClientClock()
     var link = HubLink()
@@ -47,35 +47,40 @@ package struct RoomsMachine: ProtocolMachine {
 
     package mutating func handle(_ input: RoomsInput, at now: Moment, into effects: inout [RoomsEffect]) {
         switch input {
-        case .command(.calendar(let milliseconds)): return clock.read(calendar: milliseconds, at: now)
-        case .command(.storeOpened(let device, let keeps, let waiting)):
-            return openStore(device, keeps: keeps, waiting: waiting, at: now, into: &effects)
-        case .opened(let greeting): if let calendar = greeting.calendar { clock.read(calendar: calendar, at: now) }
-        default: break
-        }
-        guard device != nil else { return early.append(input.withoutCalendar) }
-        switch input {
-        case .opened(let greeting): open(token: greeting.token, at: now, into: &effects)
+        case .opened(let greeting):
+            if let calendar = greeting.calendar { clock.read(calendar: calendar, at: now) }
+            open(token: greeting.token, at: now, into: &effects)
         case .lost: lose(at: now, into: &effects)
         case .received(let frame): receive(frame, at: now, into: &effects)
         case .undecodable:
-            guard link.listens else { return }
+            guard link.isOpen else { return }
             effects.append(.event(.unreadable))
             // Another connection may reach a hub that does not talk nonsense.
-            breakOff(after: 1000, at: now, into: &effects)
-        case .command(let command): handle(command, at: now, into: &effects)
+            drop(at: now, into: &effects)
+            effects.append(.reconnect(after: 1000))
+        case .command(.calendar(let milliseconds)): clock.read(calendar: milliseconds, at: now)
+        case .command(.storeOpened(let device, let keeps, let waiting)):
+            openStore(device, keeps: keeps, waiting: waiting, at: now, into: &effects)
+        case .command(let command):
+            guard device == nil else { return handle(command, at: now, into: &effects) }
+            switch command {
+            case .typing, .signal: break  // Nobody would hear of it.
+            default: early.append(command)
+            }
         }
     }
 
     private mutating func openStore(
         _ device: DeviceID, keeps: Int64, waiting: [RoomName], at now: Moment, into effects: inout [RoomsEffect]
     ) {
-        if self.device == nil { self.device = device }
+        guard self.device == nil else { return }
+        self.device = device
         policy.keptEntries = min(policy.keptEntries, keeps)
-        sleepers.formUnion(waiting.lazy.filter { [places] in places[$0] == nil })
-        let inputs = early
+        sleepers.formUnion(waiting)
+        let commands = early
         early = []
-        for input in inputs { handle(input, at: now, into: &effects) }
+        for command in commands { handle(command, at: now, into: &effects) }
+        if case .holding(let token) = link.phase { greet(token: token, at: now, into: &effects) }
     }
 
     private mutating func handle(_ command: RoomsCommand, at now: Moment, into effects: inout [RoomsEffect]) {
@@ -141,12 +146,5 @@ package struct RoomsMachine: ProtocolMachine {
         CommitLedger.Pending(
             number: ledger.next, rooms: [room], news: news, regrets: regrets, entries: entries.count,
             bytes: entries.reduce(0) { $0 + $1.payload.bytes.count })
-    }
-}
-
-extension RoomsInput {
-    /// What the calendar said is true only when it is said.
-    fileprivate var withoutCalendar: RoomsInput {
-        if case .opened(let greeting) = self { .opened(RoomsGreeting(token: greeting.token)) } else { self }
     }
 }

@@ -5,7 +5,9 @@ package import CodecCore
 /// A session has those of its own only, so a client hands them in each time it joins.
 ///
 /// Source: WAMP, "Session Testament".
-package struct Testament: Hashable, Sendable {
+///
+/// An object, for each call has room for one.
+package final class Testament: Hashable, Sendable {
     package static let procedure = "wamp.session.add_testament"
     package static let flush = "wamp.session.flush_testaments"
 
@@ -19,6 +21,9 @@ package struct Testament: Hashable, Sendable {
             [.text(topic), .array(try arguments.list), .map(try arguments.keywords)],
             keywords: ["publish_options": .map(Self.map(options)), "scope": .text(scope.rawValue)])
     }
+
+    package static func == (lhs: Testament, rhs: Testament) -> Bool { (lhs.scope, lhs.call) == (rhs.scope, rhs.call) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(call) }
 
     private static func map(_ options: PublishOptions) -> ValueMap {
         var map = options.other
