@@ -2,6 +2,7 @@ import Holdfast
 import HoldfastServer
 import ScriptedPeers
 import Testing
+import WebSocketRuntime
 
 extension SocketTests {
     /// What a cancelled task leaves behind.
@@ -127,6 +128,26 @@ extension SocketTests {
                     }
                 }
                 for await _ in messages { break }
+                running.cancel()
+                #expect((await running.result.failure as? WebSocketError)?.code == .cancelled)
+            }
+        }
+
+        @Test func `a reader that sees the dropped link first is told that its task was cancelled`() async throws {
+            try await withScriptedServer { peer in
+                try await peer.acceptUpgrade()
+                _ = await peer.readToEnd()
+            } client: { url in
+                let (starts, started) = AsyncStream.makeStream(of: Void.self)
+                let running = Task {
+                    try await WebSocketConnection.withConnection(to: url) { connection in
+                        started.yield()
+                        // A task of its own, for this one is cancelled.
+                        _ = await Task { await connection.transport.ended() }.value
+                        for try await _ in connection.messages {}
+                    }
+                }
+                for await _ in starts { break }
                 running.cancel()
                 #expect((await running.result.failure as? WebSocketError)?.code == .cancelled)
             }

@@ -55,7 +55,8 @@ extension WebSocketConnection {
     /// When `body` returns, the connection is closed with 1000; when it throws, with 1001. If the task is cancelled the
     /// link is dropped at once.
     ///
-    /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)-(String,_)`` does, or what `body` throws.
+    /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)-(String,_)`` does, or what `body` throws; if the task is cancelled, with
+    ///   ``TransportError/Code/cancelled`` in place of how the link was lost.
     public static func withConnection<Result>(
         to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration(),
         _ body: (WebSocketConnection) async throws -> Result
@@ -71,6 +72,8 @@ extension WebSocketConnection {
             return result
         } catch {
             await connection.close(code: .goingAway)
+            // Whoever reads may see that the link was dropped before it sees why.
+            if Task.isCancelled, error is WebSocketError { throw WebSocketError(TransportError(.cancelled, "the task was cancelled")) }
             throw error
         }
     }
