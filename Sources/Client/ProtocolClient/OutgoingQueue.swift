@@ -7,8 +7,8 @@ public import WebSocketRuntime
 
 /// How many messages may wait for a connection that takes nothing.
 @usableFromInline package enum OutgoingLimits {
-    /// Before what is fleeting is left out.
-    @usableFromInline package static let fleeting = 64
+    /// Before ephemeral messages are left out.
+    @usableFromInline package static let ephemeral = 64
     /// Before senders wait, too.
     @usableFromInline package static let senders = 512
     /// Before nothing more is read: a peer that asks for more than it takes waits for its answers.

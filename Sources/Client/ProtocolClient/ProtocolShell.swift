@@ -18,7 +18,7 @@ public import WebSocketRuntime
         @usableFromInline var queue: Queue?
         /// Something was put into the queue.
         @usableFromInline var hasOutput = false
-        @usableFromInline var deeds: [View.Deed] = []
+        @usableFromInline var actions: [View.Action] = []
         /// The socket is to be stopped, and there is no connection that could say so.
         @usableFromInline var stops = false
         @usableFromInline var complaint: String?
@@ -77,7 +77,7 @@ public import WebSocketRuntime
             // All may be over since the coding was asked for. What becomes of the connection is up to whose socket it is.
             guard !state.isOver else { return false }
             lose(&state, now, because: nil)
-            state.view.open(coding, in: self, &state.deeds)
+            state.view.open(coding, in: self, &state.actions)
             state.queue = queue
             state.machine.handle(.opened(coding.greeting), at: now, into: &state.effects)
             return true
@@ -92,7 +92,7 @@ public import WebSocketRuntime
     /// There is no connection any more, or another one.
     @inlinable func lose(_ state: inout State, _ now: Moment, because cause: WebSocketError?, isRetrying: Bool = false) {
         let closed = state.queue.take()?.close()
-        state.view.lose(because: cause, isRetrying: isRetrying, in: self, &state.deeds)
+        state.view.lose(because: cause, isRetrying: isRetrying, in: self, &state.actions)
         guard let (unsent, stops) = closed else { return }
         if stops { state.stops = true }
         state.machine.handle(.lost(unsent: unsent), at: now, into: &state.effects)
@@ -117,7 +117,7 @@ public import WebSocketRuntime
             guard !state.isOver else { return }
             lose(&state, now, because: closure?.error)
             state.isOver = true
-            state.view.end(closure, in: self, &state.deeds)
+            state.view.end(closure, in: self, &state.actions)
         }
         timer.cancel()
     }
@@ -126,17 +126,17 @@ public import WebSocketRuntime
 
     /// Changes the state, then does what the machine asks for.
     @inlinable func change<Value>(_ body: (inout State, Moment) -> Value) -> Value {
-        let (value, queue, deeds, stops) = state.withLockedValue { state -> (Value, Queue?, [View.Deed], Bool) in
+        let (value, queue, actions, stops) = state.withLockedValue { state -> (Value, Queue?, [View.Action], Bool) in
             let value = body(&state, time.now())
             carryOut(&state)
             if !state.isOver, let deadline = state.machine.deadline, timer.ringsAfter(deadline) {
                 timer.set(deadline) { [weak self] in self?.wake() }
             }
-            defer { (state.hasOutput, state.deeds, state.stops) = (false, [], false) }
-            return (value, state.hasOutput ? state.queue : nil, state.deeds, state.stops)
+            defer { (state.hasOutput, state.actions, state.stops) = (false, [], false) }
+            return (value, state.hasOutput ? state.queue : nil, state.actions, state.stops)
         }
         queue?.drain()
-        for deed in deeds { View.perform(deed, in: self) }
+        for action in actions { View.perform(action, in: self) }
         if stops { end(.stop, nil) }
         return value
     }
@@ -150,7 +150,7 @@ public import WebSocketRuntime
         switch effect {
         case .send(let message):
             guard let queue = state.queue else { break }
-            if View.Coding.isFleeting(message), queue.count >= OutgoingLimits.fleeting { break }
+            if View.Coding.isEphemeral(message), queue.count >= OutgoingLimits.ephemeral { break }
             queue.put(.message(message))
             state.hasOutput = true
         case .end(let end):
@@ -158,7 +158,7 @@ public import WebSocketRuntime
             state.view.drop(end, in: self)
             state.queue?.put(.end(end))
             (state.hasOutput, state.stops) = (true, state.stops || end == .stop && state.queue == nil)
-        case .event(let event): state.view.hear(event, in: self, &state.deeds)
+        case .event(let event): state.view.hear(event, in: self, &state.actions)
         }
     }
 
@@ -176,18 +176,18 @@ public import WebSocketRuntime
     // MARK: - The app
 
     /// Tells the machine what the app wants, which `body` says; once all is over only the view changes.
-    @inlinable package func command<Value>(_ body: (inout View, inout [View.Deed]) -> (command: Rules.Command?, value: Value)) -> Value {
+    @inlinable package func command<Value>(_ body: (inout View, inout [View.Action]) -> (command: Rules.Command?, value: Value)) -> Value {
         change { state, now in
-            let (command, value) = body(&state.view, &state.deeds)
+            let (command, value) = body(&state.view, &state.actions)
             if let command, !state.isOver { state.machine.handle(.command(command), at: now, into: &state.effects) }
             return value
         }
     }
 
     /// Tells the machine what became of something that it has asked for: at the end, too.
-    @inlinable package func report(_ body: (inout View, inout [View.Deed]) -> Rules.Command?) {
+    @inlinable package func report(_ body: (inout View, inout [View.Action]) -> Rules.Command?) {
         change { state, now in
-            guard let command = body(&state.view, &state.deeds) else { return }
+            guard let command = body(&state.view, &state.actions) else { return }
             state.machine.handle(.command(command), at: now, into: &state.effects)
         }
     }

@@ -12,7 +12,7 @@ public import WebSocketCore
     /// What never changes, and is read without the lock: options, the log.
     associatedtype Context: Sendable
     /// Something to do once the lock is free: to wake a task, or to call what the app has given.
-    associatedtype Deed: Sendable
+    associatedtype Action: Sendable
 
     /// The coding of a new connection. Called without the lock; nothing of the connection is read before it returns.
     ///
@@ -24,23 +24,23 @@ public import WebSocketCore
     static func pace(in shell: ProtocolShell<Self>) async
 
     /// There is a new connection.
-    mutating func open(_ coding: Coding, in shell: ProtocolShell<Self>, _ deeds: inout [Deed])
+    mutating func open(_ coding: Coding, in shell: ProtocolShell<Self>, _ actions: inout [Action])
     /// There is no connection: told also where there was none.
     ///
     /// - Parameters:
     ///   - cause: Why, as far as the socket has said.
     ///   - isRetrying: The socket has planned its next attempt.
-    mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: ProtocolShell<Self>, _ deeds: inout [Deed])
+    mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: ProtocolShell<Self>, _ actions: inout [Action])
     /// The rules tell something.
-    mutating func hear(_ event: Rules.Event, in shell: ProtocolShell<Self>, _ deeds: inout [Deed])
+    mutating func hear(_ event: Rules.Event, in shell: ProtocolShell<Self>, _ actions: inout [Action])
     /// The rules end the present connection, or the socket.
     mutating func drop(_ end: ConnectionEnd, in shell: ProtocolShell<Self>)
     /// Nothing more comes.
     ///
     /// - Parameter closure: How the socket ended; nil if it goes on, or nothing is known of it.
-    mutating func end(_ closure: Closure?, in shell: ProtocolShell<Self>, _ deeds: inout [Deed])
+    mutating func end(_ closure: Closure?, in shell: ProtocolShell<Self>, _ actions: inout [Action])
     /// Does something, without the lock.
-    static func perform(_ deed: Deed, in shell: ProtocolShell<Self>)
+    static func perform(_ action: Action, in shell: ProtocolShell<Self>)
 }
 
 extension ProtocolView {
@@ -64,12 +64,12 @@ extension ProtocolView {
     func decode(_ message: Message) throws -> Received?
     /// What to send.
     func encode(_ message: Sent) throws -> Message
-    /// Whether a message is better left out than late.
-    static func isFleeting(_ message: Sent) -> Bool
+    /// Whether a message is left out rather than sent late.
+    static func isEphemeral(_ message: Sent) -> Bool
 }
 
 extension ProtocolCoding {
-    @inlinable package static func isFleeting(_ message: Sent) -> Bool { false }
+    @inlinable package static func isEphemeral(_ message: Sent) -> Bool { false }
 }
 
 extension ProtocolCoding where Greeting == NoGreeting {

@@ -71,9 +71,10 @@ extension WebSocketConnection {
             await connection.close()
             return result
         } catch {
+            let wasCancelled = Task.isCancelled
             await connection.close(code: .goingAway)
-            // Whoever reads may see that the link was dropped before it sees why.
-            if Task.isCancelled, error is WebSocketError { throw WebSocketError(TransportError(.cancelled, "the task was cancelled")) }
+            // A reader may see that the link was dropped before it sees that its task was cancelled.
+            if wasCancelled, error is WebSocketError { throw WebSocketError(TransportError(.cancelled, "the task was cancelled")) }
             throw error
         }
     }

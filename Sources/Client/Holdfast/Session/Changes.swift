@@ -68,11 +68,10 @@ extension Changes {
         let timer = DeadlineTimer(time)
         timer.set(limit) { self.announce() }
         defer { timer.cancel() }
-        while true {
-            let version = version
+        let found = try await first { () throws(Failure) -> Value?? in
             if let value = try look() { return value }
-            if Task.isCancelled || time.now() >= limit { return nil }
-            await next(after: version)
+            return time.now() >= limit ? .some(nil) : nil
         }
+        return found ?? nil
     }
 }

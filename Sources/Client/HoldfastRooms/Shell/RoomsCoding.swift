@@ -25,7 +25,7 @@ struct RoomsCoding: ProtocolCoding {
 
     func encode(_ frame: ClientFrame) -> Message { encoding.encode(frame) }
 
-    static func isFleeting(_ frame: ClientFrame) -> Bool { if case .signal = frame { true } else { false } }
+    static func isEphemeral(_ frame: ClientFrame) -> Bool { if case .signal = frame { true } else { false } }
 
     /// What a server is that has not welcomed us so far.
     var silence: RoomsError {
@@ -38,11 +38,12 @@ extension RoomsView {
     static func coding(for opening: Opening, in shell: RoomsShell) async throws(ConnectionEnd) -> RoomsCoding {
         let pause = shell.access { view in view.awayUntil } - shell.time.now()
         // The hub had ended the last connection itself, before it was known how long to stay away.
-        if pause > .zero { throw .reconnect(after: pause, CloseCode(rawValue: 4098), reason: "another connection is made") }
+        if pause > .zero { throw .again(after: pause) }
         let token: String?
         do throws(RoomsError) { token = try await shell.freshToken() } catch {
             guard error.isRetryable || Task.isCancelled else {
                 shell.access { view in view.ending = view.ending ?? error }
+                shell.changes.announce()
                 throw .stop
             }
             // The same as a hub that does not answer: the socket's backoff decides when to try again.

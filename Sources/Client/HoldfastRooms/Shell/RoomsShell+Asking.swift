@@ -30,19 +30,19 @@ extension RoomsShell {
     }
 
     func leave(_ room: RoomName) {
-        command { view, deeds in
+        command { view, actions in
             view.books[room]?.leave()
-            view.wake(room, &deeds)
+            view.wake(room, &actions)
             return (.leave(room), ())
         }
     }
 
     /// The user has read up to an entry.
     func read(_ room: RoomName, upTo seq: Int64) {
-        command { view, deeds in
+        command { view, actions in
             guard let status = view.books[room]?.status, seq > status.read, seq <= status.cursor.seq else { return (nil, ()) }
             view.books[room]?.status.read = seq
-            view.wake(room, &deeds)
+            view.wake(room, &actions)
             return (.read(room, upTo: seq), ())
         }
     }
@@ -56,7 +56,7 @@ extension RoomsShell {
         let id = id ?? MessageID(at: sent, using: &generator)
         // Made without the lock: one that is not needed must not go while it is held.
         let made = Receipt(id: id, room: room, stage: .submitted, shell: self)
-        let receipt = command { view, deeds -> (RoomsCommand?, Receipt) in
+        let receipt = command { view, actions -> (RoomsCommand?, Receipt) in
             // Submitted again it is the same message, also while its entry is still to come.
             if view.isWaiting(id, in: room), let known = view.known(made, in: room) { return (nil, known) }
             // Also while the socket is still closing: nothing is sent any more.
@@ -66,7 +66,7 @@ extension RoomsShell {
             }
             view.books[room]?.add(made)
             view.books[room]?.status.outbox.append(PendingMessage(id: id, sent: sent, content: content, stage: .submitted))
-            view.wake(room, &deeds)
+            view.wake(room, &actions)
             return (.submit(room, id, sent: sent, content), made)
         }
         return try await written(receipt)
@@ -91,14 +91,14 @@ extension RoomsShell {
 
     /// Sends a failed message after all; whoever waits for it waits from here on for what becomes of that.
     func retry(_ id: MessageID) throws(RoomsError) {
-        let isKnown = command { view, deeds in
+        let isKnown = command { view, actions in
             guard !view.isOver, let room = view.room(of: id, where: { $0.failure != nil }) else { return (nil, false) }
             view.books[room]?.retry(id)
             if let receipt = view.books[room]?.receipt(id) {
                 receipt.note(.submitted)
-                deeds += [.release(receipt), .announce(receipt.changes)]
+                actions += [.release(receipt), .announce(receipt.changes)]
             }
-            view.wake(room, &deeds)
+            view.wake(room, &actions)
             return (.retry(room, id), true)
         }
         if let ending { throw ending }

@@ -29,9 +29,9 @@ extension RoomsShell {
             // Whatever becomes of the device concerns all that waits, joined or not.
             let waiting = try await context.store.rooms().filter { $0.waiting + $0.failed > 0 }.map(\.name)
             let keeps = Int64(context.store.entriesPerRoom)
-            command { view, deeds in
+            command { view, actions in
                 view.device = device
-                deeds.append(.announce(changes))
+                actions.append(.announce(changes))
                 return (.storeOpened(device, keeps: keeps, waiting: waiting), ())
             }
             return true
@@ -44,7 +44,7 @@ extension RoomsShell {
     }
 
     /// Everything that was ordered is written: what was submitted and is not among it never will be.
-    private func settle() { command { view, deeds in (nil, view.settle(&deeds)) } }
+    private func settle() { command { view, actions in (nil, view.settle(&actions)) } }
 
     /// Takes one order, or all transactions that wait: together they are one.
     private func takeWork() -> StoreWork? {
@@ -58,8 +58,8 @@ extension RoomsShell {
         case .load(let room):
             do {
                 let stored = try await context.store.room(room)
-                report { view, deeds in
-                    view.load(stored, into: room, &deeds)
+                report { view, actions in
+                    view.load(stored, into: room, &actions)
                     return .loaded(room, stored)
                 }
             } catch {
@@ -71,10 +71,10 @@ extension RoomsShell {
                 // And with it all before it.
                 report { _, _ in numbers.last.map { .committed($0) } }
             } catch {
-                report { view, deeds in
+                report { view, actions in
                     // What was ordered after it is void, too.
                     view.orders.removeAll { if case .commit = $0 { true } else { false } }
-                    deeds.append(.announce(context.storeChanges))
+                    actions.append(.announce(context.storeChanges))
                     return .notCommitted(numbers[0], full: error.isFull)
                 }
             }
@@ -101,27 +101,27 @@ extension RoomsView {
     }
 
     /// Takes what the store holds of a room; receipts of what is on disk and was to be written learn what is known of it.
-    fileprivate mutating func load(_ stored: StoredRoom, into room: RoomName, _ deeds: inout [Deed]) {
+    fileprivate mutating func load(_ stored: StoredRoom, into room: RoomName, _ actions: inout [Action]) {
         books[room]?.load(stored)
-        wake(room, &deeds)
+        wake(room, &actions)
         guard let book = books[room] else { return }
         for receipt in book.liveReceipts {
-            deeds.append(.release(receipt))
+            actions.append(.release(receipt))
             guard receipt.stage == .submitted, let stage = book.status.outbox.first(where: { $0.id == receipt.id })?.stage else { continue }
             receipt.note(stage)
-            deeds.append(.announce(receipt.changes))
+            actions.append(.announce(receipt.changes))
         }
     }
 
-    fileprivate mutating func settle(_ deeds: inout [Deed]) {
+    fileprivate mutating func settle(_ actions: inout [Action]) {
         for name in books.keys {
             // Those that were to be sent after all are on disk as they were.
-            for (id, failure) in books[name]?.retried ?? [:] { step(name, id, .failed(failure), &deeds) }
+            for (id, failure) in books[name]?.retried ?? [:] { step(name, id, .failed(failure), &actions) }
             books[name]?.status.outbox.removeAll { $0.stage == .submitted }
-            wake(name, &deeds)
+            wake(name, &actions)
             for receipt in books[name]?.liveReceipts ?? [] {
                 receipt.end(receipt.stage == .submitted ? .notQueued(.closed) : ending ?? .closed)
-                deeds += [.release(receipt), .announce(receipt.changes)]
+                actions += [.release(receipt), .announce(receipt.changes)]
             }
         }
     }

@@ -40,7 +40,7 @@ struct RoomsView: ProtocolView {
         case load(RoomName)
         case commit(Int64, [StoreChange])
     }
-    enum Deed {
+    enum Action {
         case announce(Changes)
         case finish(AsyncStream<ReceivedSignal>.Continuation)
         case cancel(Task<Void, Never>)
@@ -57,7 +57,6 @@ struct RoomsView: ProtocolView {
     private var refusal: Refusal?
     private var isOnline = false
     private(set) var user: UserName?
-    private(set) var connection: String?
     /// Nil until the store is open.
     var device: DeviceID?
     private(set) var limits = RoomsLimits()
@@ -94,18 +93,18 @@ struct RoomsView: ProtocolView {
 
     // MARK: - The connection
 
-    mutating func open(_ coding: RoomsCoding, in shell: RoomsShell, _ deeds: inout [Deed]) {
+    mutating func open(_ coding: RoomsCoding, in shell: RoomsShell, _ actions: inout [Action]) {
         (self.coding, refusal, cause, isDropped) = (coding, nil, nil, false)
-        deeds.append(.announce(shell.context.changes))
+        actions.append(.announce(shell.context.changes))
     }
 
-    mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: RoomsShell, _ deeds: inout [Deed]) {
+    mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: RoomsShell, _ actions: inout [Action]) {
         if let cause, !isDropped { self.cause = .connection(cause) }
         if isRetrying { isDropped = false }
         guard coding != nil else { return }
-        (coding, isOnline, connection) = (nil, false, nil)
-        if let renewal = renewal.take() { deeds.append(.cancel(renewal)) }
-        deeds.append(.announce(shell.context.changes))
+        (coding, isOnline) = (nil, false)
+        if let renewal = renewal.take() { actions.append(.cancel(renewal)) }
+        actions.append(.announce(shell.context.changes))
     }
 
     mutating func drop(_ end: ConnectionEnd, in shell: RoomsShell) {
@@ -117,47 +116,47 @@ struct RoomsView: ProtocolView {
     /// This side ends the connection for this cause.
     mutating func drop(for cause: RoomsError) { (self.cause, isDropped) = (cause, true) }
 
-    mutating func hear(_ event: RoomsEvent, in shell: RoomsShell, _ deeds: inout [Deed]) {
+    mutating func hear(_ event: RoomsEvent, in shell: RoomsShell, _ actions: inout [Action]) {
         switch event {
-        case .load(let room): order(.load(room), in: shell, &deeds)
-        case .commit(let number, let list): order(.commit(number, list), in: shell, &deeds)
+        case .load(let room): order(.load(room), in: shell, &actions)
+        case .commit(let number, let list): order(.commit(number, list), in: shell, &actions)
         case .tokenWanted: renewToken(in: shell)
         case .refused(let refusal): self.refusal = refusal
         case .unreadable: drop(for: .notAHub("what it sent is no frame of the protocol"))
         case .stopped(let refusal):
             ending = ending ?? .refused(refusal)
-            deeds.append(.announce(shell.context.changes))
-        case .news(.welcomed(let user, let connection, let limits, _)):
-            (isOnline, self.user, self.connection, self.limits, cause) = (true, user, connection, limits, nil)
-            deeds.append(.announce(shell.context.changes))
-        case .news(let news): hear(news, &deeds)
+            actions.append(.announce(shell.context.changes))
+        case .news(.welcomed(let user, _, let limits, _)):
+            (isOnline, self.user, self.limits, cause) = (true, user, limits, nil)
+            actions.append(.announce(shell.context.changes))
+        case .news(let news): hear(news, &actions)
         }
     }
 
-    private mutating func order(_ order: StoreOrder, in shell: RoomsShell, _ deeds: inout [Deed]) {
+    private mutating func order(_ order: StoreOrder, in shell: RoomsShell, _ actions: inout [Action]) {
         orders.append(order)
-        deeds.append(.announce(shell.context.storeChanges))
+        actions.append(.announce(shell.context.storeChanges))
     }
 
-    mutating func end(_ closure: Closure?, in shell: RoomsShell, _ deeds: inout [Deed]) {
+    mutating func end(_ closure: Closure?, in shell: RoomsShell, _ actions: inout [Action]) {
         let error = ending ?? closure?.error.map { .connection($0) } ?? .closed
         (isOver, ending) = (true, error)
-        deeds += [.announce(shell.context.changes), .announce(shell.context.storeChanges)]
+        actions += [.announce(shell.context.changes), .announce(shell.context.storeChanges)]
         for book in books.values {
             for receipt in book.liveReceipts {
-                deeds.append(.release(receipt))
+                actions.append(.release(receipt))
                 // What is being written ends when that is known.
                 if receipt.stage == .submitted, device != nil { continue }
                 if case .closed = error, receipt.stage == .submitted { receipt.end(.notQueued(.closed)) } else { receipt.end(error) }
-                deeds.append(.announce(receipt.changes))
+                actions.append(.announce(receipt.changes))
             }
-            deeds += book.readers.values.map { .announce($0.changes) } + [.announce(book.changes)]
-            deeds += book.signals.values.map { .finish($0) }
+            actions += book.readers.values.map { .announce($0.changes) } + [.announce(book.changes)]
+            actions += book.signals.values.map { .finish($0) }
         }
     }
 
-    static func perform(_ deed: Deed, in shell: RoomsShell) {
-        switch deed {
+    static func perform(_ action: Action, in shell: RoomsShell) {
+        switch action {
         case .announce(let changes): changes.announce()
         case .finish(let stream): stream.finish()
         case .cancel(let task): task.cancel()

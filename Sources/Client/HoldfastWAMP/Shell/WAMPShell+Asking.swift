@@ -157,15 +157,15 @@ extension WAMPShell {
 
     /// A subscriber wants no more.
     func unsubscribe(_ handle: ClientHandle) {
-        command { view, deeds in (view.endListener(handle, &deeds) == nil ? nil : .unsubscribe(handle), ()) }
+        command { view, actions in (view.endListener(handle, &actions) == nil ? nil : .unsubscribe(handle), ()) }
     }
 
     /// The same; returns when the router has answered, if it has to be asked.
     func endSubscription(_ handle: ClientHandle) async throws(WAMPError) {
         let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, WAMPError>, Never>) in
             let reply = WAMPReply<Void>.continuation(continuation)
-            let isListener = command { view, deeds in
-                guard let key = view.endListener(handle, &deeds) else { return (nil, false) }
+            let isListener = command { view, actions in
+                guard let key = view.endListener(handle, &actions) else { return (nil, false) }
                 view.pending[handle] = .leaver(reply, WAMPRequest(kind: "UNSUBSCRIBE", uri: key.uri))
                 return (.endSubscription(handle), true)
             }
@@ -203,31 +203,31 @@ extension WAMPShell {
 
     /// A procedure is offered no longer.
     func unregister(_ handle: ClientHandle) {
-        command { view, deeds in (view.endOffer(handle, &deeds) ? .unregister(handle) : nil, ()) }
+        command { view, actions in (view.endOffer(handle, &actions) ? .unregister(handle) : nil, ()) }
     }
 }
 
 extension WAMPView {
-    fileprivate mutating func endListener(_ handle: ClientHandle, _ deeds: inout [Deed]) -> TopicKey? {
+    fileprivate mutating func endListener(_ handle: ClientHandle, _ actions: inout [Action]) -> TopicKey? {
         guard case .listener(let listener)? = pending[handle] else { return nil }
         pending[handle] = nil
-        deeds += listener.mailbox.finish(.success(())).map { .wake($0) }
+        actions += listener.mailbox.finish(.success(())).map { .wake($0) }
         if let reply = listener.reply {
-            deeds.append(.start(reply, .failure(WAMPError(.cancelled, request: "SUBSCRIBE \(listener.key.uri)"))))
+            actions.append(.start(reply, .failure(WAMPError(.cancelled, request: "SUBSCRIBE \(listener.key.uri)"))))
         }
-        deeds.append(.release(.listener(listener)))
+        actions.append(.release(.listener(listener)))
         return listener.key
     }
 
-    fileprivate mutating func endOffer(_ handle: ClientHandle, _ deeds: inout [Deed]) -> Bool {
+    fileprivate mutating func endOffer(_ handle: ClientHandle, _ actions: inout [Action]) -> Bool {
         guard case .procedure(let offer)? = pending[handle] else { return false }
         pending[handle] = nil
         offer.registration.end(nil)
-        deeds.append(.announce(offer.registration.changes))
+        actions.append(.announce(offer.registration.changes))
         if let reply = offer.reply {
-            deeds.append(.start(reply, .failure(WAMPError(.cancelled, request: "REGISTER \(offer.registration.uri)"))))
+            actions.append(.start(reply, .failure(WAMPError(.cancelled, request: "REGISTER \(offer.registration.uri)"))))
         }
-        deeds.append(.release(.procedure(offer)))
+        actions.append(.release(.procedure(offer)))
         return true
     }
 }

@@ -65,7 +65,7 @@ struct WAMPView: ProtocolView {
         /// Whether the caller can still get its answer.
         var isAwaited = true
     }
-    enum Deed {
+    enum Action {
         case call(WAMPReply<WAMPArguments>, Result<WAMPArguments, WAMPError>)
         case publication(WAMPReply<WAMPID?>, Result<WAMPID?, WAMPError>)
         case start(WAMPReply<Void>, Result<Void, WAMPError>)
@@ -121,28 +121,28 @@ struct WAMPView: ProtocolView {
         throw .stop
     }
 
-    mutating func open(_ coding: WAMPCoding, in shell: WAMPShell, _ deeds: inout [Deed]) {
+    mutating func open(_ coding: WAMPCoding, in shell: WAMPShell, _ actions: inout [Action]) {
         (self.coding, isWaiting, cause, isDropped, hopeless) = (coding, false, nil, false, nil)
-        deeds.append(.announce(shell.changes))
+        actions.append(.announce(shell.changes))
     }
 
-    mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: WAMPShell, _ deeds: inout [Deed]) {
+    mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: WAMPShell, _ actions: inout [Action]) {
         if let cause, !isDropped { self.cause = WAMPError(cause, hiding: shell.context.secrets) }
         if isRetrying { (isDropped, isWaiting) = (false, true) }
-        if isRetrying || coding != nil { deeds.append(.announce(shell.context.changes)) }
+        if isRetrying || coding != nil { actions.append(.announce(shell.context.changes)) }
         guard coding != nil else { return }
         (coding, session, isWaiting) = (nil, nil, true)
-        deeds += proofs.values.map { .cancel($0) }
+        actions += proofs.values.map { .cancel($0) }
         proofs = [:]
         for (handle, handler) in running where handler.isAwaited {
             running[handle]?.isAwaited = false
             handler.registration.rest()
-            deeds.append(.announce(handler.registration.changes))
+            actions.append(.announce(handler.registration.changes))
         }
     }
 
     /// The machine ends the connection.
-    mutating func end(for ending: ClientEnding, in shell: WAMPShell, _ deeds: inout [Deed]) {
+    mutating func end(for ending: ClientEnding, in shell: WAMPShell, _ actions: inout [Action]) {
         var error: WAMPError?
         switch ending {
         case .left: break
@@ -158,24 +158,24 @@ struct WAMPView: ProtocolView {
         if ending.isFinal { self.ending = self.ending ?? error ?? WAMPError(.closed) }
         if let error {
             (cause, isDropped) = (error, true)
-            deeds.append(.log(error))
+            actions.append(.log(error))
         }
         (session, isWaiting) = (nil, true)
-        deeds.append(.announce(shell.context.changes))
+        actions.append(.announce(shell.context.changes))
     }
 
-    mutating func end(_ closure: Closure?, in shell: WAMPShell, _ deeds: inout [Deed]) {
+    mutating func end(_ closure: Closure?, in shell: WAMPShell, _ actions: inout [Action]) {
         let error = closure?.error.map { WAMPError($0, hiding: shell.context.secrets) }
         (isOver, ending) = (true, ending ?? error ?? WAMPError(.closed))
-        for handle in pending.keys.sorted(by: { $0.number < $1.number }) { end(handle, nil, &deeds) }
-        deeds += running.values.map { .cancel($0.task) }
-        deeds += running.values.compactMap(\.input).map { .finish($0, .success(())) }
+        for handle in pending.keys.sorted(by: { $0.number < $1.number }) { end(handle, nil, &actions) }
+        actions += running.values.map { .cancel($0.task) }
+        actions += running.values.compactMap(\.input).map { .finish($0, .success(())) }
         // A socket of the app's would live on, and with it a session that nobody listens to.
-        deeds += [.announce(shell.context.changes), .stop]
+        actions += [.announce(shell.context.changes), .stop]
     }
 
-    static func perform(_ deed: Deed, in shell: WAMPShell) {
-        switch deed {
+    static func perform(_ action: Action, in shell: WAMPShell) {
+        switch action {
         case .call(let reply, let result): reply.end(result)
         case .publication(let reply, let result): reply.end(result)
         case .start(let reply, let result): reply.end(result)

@@ -27,9 +27,13 @@ extension RoomsEffect {
     package static func news(_ news: RoomsNews) -> RoomsEffect { .event(.news(news)) }
     package static func load(_ room: RoomName) -> RoomsEffect { .event(.load(room)) }
     package static func commit(_ number: Int64, _ changes: [StoreChange]) -> RoomsEffect { .event(.commit(number, changes)) }
-    /// Another connection, not before so many milliseconds; the code tells the hub nothing that it needs.
-    package static func reconnect(after milliseconds: Int64) -> RoomsEffect {
-        .end(.reconnect(after: .milliseconds(max(0, milliseconds)), CloseCode(rawValue: 4098), reason: "another connection is made"))
+    package static func reconnect(after milliseconds: Int64) -> RoomsEffect { .end(.again(after: .milliseconds(max(0, milliseconds)))) }
+}
+
+extension ConnectionEnd {
+    /// Another connection is made, not before that pause; the code tells the hub nothing that it needs.
+    package static func again(after pause: Duration) -> ConnectionEnd {
+        .reconnect(after: pause, CloseCode(rawValue: 4098), reason: "another connection is made")
     }
 }
 
