@@ -105,7 +105,7 @@ import Testing
         await stage.waiting(2)
         stage.clock.advance(by: .seconds(5))
         #expect(await other.value == .timedOut)
-        #expect(stage.socket.sendQueueDepth.count == 1)
+        await stage.waiting(1)
         stage.clock.advance(by: .seconds(3))
         #expect(await patient.value == .timedOut)
     }
