@@ -25,4 +25,18 @@ import WebSocketCore
         }
         #expect(states > (isAutomatic ? 7000 : 1000))
     }
+
+    @Test func `every reachable edge keeps the promises when a protocol judges the connections`() {
+        let policy = ReconnectPolicy(
+            backoff: Backoff(base: .seconds(1), cap: .seconds(2), jitter: .proportional(0)), maximumAttempts: 3, spacing: .seconds(2))
+        let inputs: [AuditedReconnector.Input] = [
+            .machine(.start), .machine(.awaitReadiness(true)), .machine(.handOver), .machine(.hold(keepingOpen: false)),
+            .machine(.release(fresh: false)), .machine(.awaitReadiness(false)), .newestOpens, .newestIsLost(Loss(.lost)), .newestIsReady,
+            .newestIsRejected, .olderIsReady,
+        ]
+        let states = explore(AuditedReconnector(policy, endpoints: 1, hasCredentials: false), inputs: inputs, depth: 9) { step in
+            expectPromises(step.before, step.input, step.effects, step.after, at: step.now, "\(step)")
+        }
+        #expect(states > 3000)
+    }
 }

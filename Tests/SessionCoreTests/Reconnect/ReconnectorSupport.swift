@@ -67,6 +67,7 @@ struct AuditedReconnector: Machine, Hashable {
         case machine(Reconnector.Input)
         case newestOpens, olderOpens
         case newestIsLost(Loss), olderIsLost(Loss)
+        case newestIsReady, newestIsRejected, olderIsReady
     }
 
     let policy: ReconnectPolicy
@@ -92,6 +93,9 @@ struct AuditedReconnector: Machine, Hashable {
         case .olderOpens: .opened(generation: older)
         case .newestIsLost(let loss): .lost(generation: machine.generation, loss)
         case .olderIsLost(let loss): .lost(generation: older, loss)
+        case .newestIsReady: .ready(generation: machine.generation)
+        case .newestIsRejected: .rejected(generation: machine.generation)
+        case .olderIsReady: .ready(generation: older)
         }
     }
 
@@ -163,7 +167,8 @@ func expectPromises(
         expect(until - now <= after.policy.longestWait, "no wait is above the limit")
     }
     if case .waiting(let earlier, _) = before.machine.phase, case .waiting(let later, _) = phase {
-        expect(later <= earlier, "no wait grows")
+        let isRejected = if case .rejected? = input { true } else { false }
+        expect(later <= earlier || isRejected, "no wait grows, unless a protocol gives the connection up")
     }
     if machine.isHeld {
         let isQuiet =

@@ -10,6 +10,7 @@ extension LiveSession {
         let generation = attempt.generation
         let loss = await lossOfConnection(attempt)
         let link = links.removeValue(forKey: generation)
+        lastLost = link?.connection.map { (ObjectIdentifier($0.transport), generation) }
         let isForgotten = link?.isForgotten ?? true
         instruments.ended(generation, loss.cause, isForgotten: isForgotten || isStopping)
         if !isForgotten, let cause = loss.cause { (lastCause, lastRecord) = (cause, cause.closeRecord) }
@@ -40,6 +41,7 @@ extension LiveSession {
             serve(line, as: attempt.generation)
             instruments.opened(attempt.generation, request, connection, handshake: handshake)
             // Before anybody sees it: from here on it counts as open.
+            await note(.awaitReadiness(protocols.withLockedValue { $0 > 0 }))
             await note(.opened(generation: attempt.generation))
             await shown(attempt.generation)
             let ending = await watched { await connection.transport.ended() }

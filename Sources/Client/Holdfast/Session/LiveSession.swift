@@ -53,6 +53,10 @@ actor LiveSession {
     private(set) var endCause: WebSocketError?
     /// How the connection ended that was the last so far, until another one is tried.
     var lastRecord: CloseRecord?
+    /// The last connection that was lost, and its number.
+    var lastLost: (transport: ObjectIdentifier, generation: UInt64)?
+    /// How many protocols run over the socket.
+    nonisolated let protocols = LockedValue(0)
     var outage = Outage()
     var credential: Credential?
     /// What the server wants to be shown, if it refused the last attempt with 401.
@@ -147,9 +151,22 @@ actor LiveSession {
 
     /// Closes a connection, and connects again after a pause.
     func replace(_ connection: WebSocketConnection, after pause: Duration, _ code: CloseCode, _ reason: String) async {
-        guard let generation = links.first(where: { $0.value.connection?.transport === connection.transport })?.key else { return }
+        guard let generation = generation(of: connection) else { return }
         links[generation]?.pause = pause
         await connection.close(code: code, reason: reason)
+    }
+
+    /// The protocol over a connection says that it is ready, or gives it up.
+    func judge(_ connection: WebSocketConnection, isReady: Bool) async {
+        guard let generation = generation(of: connection) else { return }
+        await note(isReady ? .ready(generation: generation) : .rejected(generation: generation))
+    }
+
+    /// Also that of the last connection that was lost: its last messages may still be read.
+    private func generation(of connection: WebSocketConnection) -> UInt64? {
+        let transport = connection.transport
+        if let link = links.first(where: { $0.value.connection?.transport === transport }) { return link.key }
+        return lastLost?.transport == ObjectIdentifier(transport) ? lastLost?.generation : nil
     }
 
     private func perform(_ effect: Session.Effect, at now: Moment) {

@@ -11,11 +11,12 @@ public struct ReconnectPolicy: Hashable, Sendable {
     public var backoff: Backoff
     /// The most failures in a row; by default unlimited, and 0 for none: the first loss is the end.
     ///
-    /// An attempt that fails counts, and so does a connection that did not last ``stableAfter``.
+    /// An attempt that fails counts, and so does a connection that was not stable, see ``stableAfter``.
     public var maximumAttempts: Int
     /// How long a connection must last before its loss starts the count afresh; by default 10 s.
     ///
-    /// A link that flaps faster keeps its backoff.
+    /// A link that flaps faster keeps its backoff. Where a protocol runs over the socket, such as rooms, WAMP or one of your own, its word counts
+    /// instead: a connection is stable once the protocol is ready, and not if the protocol gives it up.
     public var stableAfter: Duration
     /// The least time from the start of one attempt to the start of the next; by default 1 s.
     ///

@@ -19,13 +19,15 @@ extension Reconnector {
         case .connecting(let attempt) where attempt.generation == generation:
             retry(after: attempt, wasStable: false, loss, at: now, into: &effects)
         case .connected(let attempt, let since) where attempt.generation == generation:
-            retry(after: attempt, wasStable: isStable(since, at: now), loss, at: now, into: &effects)
+            // What was good for long and is given up then begins a new count.
+            if isRejected(attempt), now - since >= policy.stableAfter { forgive() }
+            retry(after: attempt, wasStable: isStable(attempt, since: since, at: now), loss, at: now, into: &effects)
         case .handingOver(let old, let since, let new) where new.generation == generation:
             note(loss, of: new, at: now)  // What serves is left in place, whatever the verdict.
             enter(.connected(old, since: since), into: &effects)
         case .handingOver(let old, let since, let new) where old.generation == generation:
             // The server may well have closed it because of the new one.
-            failures = isStable(since, at: now) ? 0 : failures + 1
+            failures = isStable(old, since: since, at: now) ? 0 : failures + 1
             setbacks = failures
             enter(.connecting(new), into: &effects)
         case .idle, .connecting, .connected, .handingOver, .waiting, .held, .stopped: break
@@ -40,23 +42,19 @@ extension Reconnector {
 
     mutating func handOver(from old: Attempt, since: Moment, at now: Moment, into effects: inout [Effect]) {
         wantsHandOver = false
-        if isStable(since, at: now) { forgive() }
+        if isStable(old, since: since, at: now) { forgive() }
         enter(.handingOver(old, since: since, to: begin(at: now, into: &effects)), into: &effects)
     }
 
     /// Whatever comes counts from here.
-    mutating func forgive() { (failures, setbacks) = (0, 0) }
-
-    /// A flapping link keeps its backoff.
-    func isStable(_ since: Moment, at now: Moment) -> Bool { now - since >= policy.stableAfter }
+    mutating func forgive() { (failures, setbacks, lastLoss) = (0, 0, nil) }
 
     private mutating func retry(after attempt: Attempt, wasStable: Bool, _ loss: Loss, at now: Moment, into effects: inout [Effect]) {
         let verdict = policy.losses[loss.cause]
         // Credentials that were new and are refused again will not get better.
         let canRefresh = hasCredentials && (wasStable || !attempt.refreshesCredentials)
         wantsHandOver = false
-        failures = wasStable ? 0 : failures + 1
-        setbacks = wasStable ? 1 : setbacks + 1
+        countLoss(of: attempt, wasStable: wasStable)
         if verdict == .final || (verdict == .refreshCredentials && !canRefresh) { return enter(.stopped(.refused(loss)), into: &effects) }
         guard failures < policy.maximumAttempts else { return enter(.stopped(.exhausted(loss)), into: &effects) }
         note(loss, of: attempt, at: now)
@@ -71,7 +69,7 @@ extension Reconnector {
 
     /// A shorter wait than what is left of the spacing is added to it: clients that were refused together would else end their spacing
     /// together, whatever the jitter.
-    private func spread(_ delay: Duration, at now: Moment) -> Duration {
+    func spread(_ delay: Duration, at now: Moment) -> Duration {
         let left = spaced - now
         return delay < left ? min(left + delay, policy.longestWait) : delay
     }

@@ -81,7 +81,7 @@ extension Reconnector {
 
     /// Gives up what is open or under way; not a failure.
     private mutating func pause(_ attempt: Attempt, since: Moment? = nil, at now: Moment, into effects: inout [Effect]) {
-        if let since, isStable(since, at: now) { forgive() }
+        if let since, isStable(attempt, since: since, at: now) { forgive() }
         effects.append(.disconnect(generation: attempt.generation))
         due = now
         enter(.held, into: &effects)

@@ -10,7 +10,7 @@ public import MachineCore
 /// | no busy loop | two attempts never begin within ``ReconnectPolicy/spacing`` |
 /// | no endless wait | no wait is longer than ``ReconnectPolicy/longestWait`` |
 /// | the server is heeded | no attempt at an endpoint before its `Retry-After` is over, at most ``ReconnectPolicy/longestRetryAfter`` |
-/// | a flapping link is left alone | a lasting connection, a returned network, a fresh release and `disconnect` alone start it afresh |
+/// | a flapping link is left alone | a lasting or ready connection, a returned network, a fresh release and `disconnect` alone start it afresh |
 /// | the app has the last word | after `disconnect`, nothing is tried until `start` |
 public struct Reconnector: Machine, Hashable {
     /// One attempt at a connection, and the connection that it may become.
@@ -80,6 +80,16 @@ public struct Reconnector: Machine, Hashable {
         case opened(generation: UInt64)
         /// The connection of this generation, or the attempt at it, is gone.
         case lost(generation: UInt64, Loss)
+        /// A protocol runs over the connections from now on, or none does any more: see ``ReconnectPolicy/stableAfter``.
+        case awaitReadiness(Bool)
+        /// The protocol says that the connection of this generation serves it: it counts as stable.
+        ///
+        /// Also told of the last connection that was lost, for its loss may be known before its last messages are read.
+        case ready(generation: UInt64)
+        /// The protocol gives up the connection of this generation: its loss counts as a failure, however ready it was, and however long it lasted.
+        ///
+        /// Told late as ``ready(generation:)`` is.
+        case rejected(generation: UInt64)
         /// The device has a network again: what failed before may work now. Only spacing and `Retry-After` still hold the next attempt back.
         case networkReturned
         /// Try nothing until `release`; what is open stays until it is lost, or is given up at once.
@@ -129,6 +139,12 @@ public struct Reconnector: Machine, Hashable {
     /// Until when an endpoint asked to be left alone.
     var barred: [Int: Moment] = [:]
     var needsRefresh = false
+    /// Connections count as stable when a protocol says that they are ready, and not by how long they last.
+    var awaitsReadiness = false
+    /// The last connection of which a protocol said that it is ready, or that it gives it up.
+    var verdict: Verdict?
+    /// The last connection that was lost, and the counts before that; nil where no protocol judges any.
+    var lastLoss: CountedLoss?
     /// A hand-over was asked for too soon after the newest attempt.
     var wantsHandOver = false
 
@@ -153,6 +169,9 @@ public struct Reconnector: Machine, Hashable {
         case .retryNow: retryNow(at: now, into: &effects)
         case .opened(let generation): noteOpened(generation, at: now, into: &effects)
         case .lost(let generation, let loss): noteLost(generation, loss, at: now, into: &effects)
+        case .awaitReadiness(let isAwaited): awaitsReadiness = isAwaited
+        case .ready(let generation): judge(generation, isReady: true, at: now, into: &effects)
+        case .rejected(let generation): judge(generation, isReady: false, at: now, into: &effects)
         case .networkReturned: startAfresh(at: now, into: &effects)
         case .hold(let keepsOpen): hold(keepingOpen: keepsOpen, at: now, into: &effects)
         case .release(let isFresh): release(fresh: isFresh, at: now, into: &effects)

@@ -18,7 +18,8 @@ extension Session {
         case .blocked(let id): answer(.blocked(id), of: id, at: now, into: &effects)
         case .room: feedQueue(.room, at: now, into: &effects)
         case .finishSending: feedQueue(.close, at: now, into: &effects)
-        case .start, .disconnect, .reconnectNow, .opened, .answered, .lost, .credentialProvided, .credentialFailed, .life, .path, .close:
+        case .start, .disconnect, .reconnectNow, .opened, .answered, .lost, .awaitReadiness, .ready, .rejected, .credentialProvided,
+            .credentialFailed, .life, .path, .close:
             return false
         }
         return true

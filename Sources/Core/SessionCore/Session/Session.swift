@@ -20,6 +20,12 @@ public struct Session: Machine, Hashable {
         case answered(generation: UInt64)
         /// The connection of this generation, or the attempt at it, is gone.
         case lost(generation: UInt64, Loss)
+        /// A protocol runs over the connections from now on, or none does any more.
+        case awaitReadiness(Bool)
+        /// The protocol says that the connection of this generation serves it.
+        case ready(generation: UInt64)
+        /// The protocol gives up the connection of this generation, which is to be closed.
+        case rejected(generation: UInt64)
         /// The provider gave a credential that lives for so long from now; nil: it does not expire.
         case credentialProvided(fetch: UInt64, expiresIn: Duration?)
         /// The provider failed, and says whether asking it again can help.
@@ -146,6 +152,9 @@ public struct Session: Machine, Hashable {
         case .lost(let generation, let loss):
             noteSilence(generation, loss)
             reconnect(.lost(generation: generation, loss), at: now, into: &effects)
+        case .awaitReadiness(let isAwaited): reconnect(.awaitReadiness(isAwaited), at: now, into: &effects)
+        case .ready(let generation): reconnect(.ready(generation: generation), at: now, into: &effects)
+        case .rejected(let generation): reconnect(.rejected(generation: generation), at: now, into: &effects)
         case .credentialProvided(let fetch, let life): keep(.provided(fetch: fetch, expiresIn: life), at: now, into: &effects)
         case .credentialFailed(let fetch, let isRetryable): keep(.failed(fetch: fetch, isRetryable: isRetryable), at: now, into: &effects)
         case .life(let input): feedLife(at: now, into: &effects) { $0.handle(input, at: now, into: &$1) }

@@ -1,0 +1,131 @@
+import MachineCore
+import SessionCore
+import Testing
+
+/// A protocol over the connections says which of them are good.
+@Suite struct ReconnectorReadinessTests {
+    private var session = Driven()
+
+    private mutating func start() {
+        session.handle(.awaitReadiness(true))
+        session.handle(.start)
+        session.open()
+    }
+    private mutating func becomeReady() { session.handle(.ready(generation: session.machine.generation)) }
+    private mutating func reject() { session.handle(.rejected(generation: session.machine.generation)) }
+
+    @Test mutating func `a connection that never becomes ready is a failure, however long it lasts`() {
+        start()
+        for wait in [1, 2, 4, 8] {
+            session.pass(.seconds(3600))
+            session.lose()
+            #expect(session.wait == .seconds(wait))
+            session.wakeAtDeadline()
+            session.open()
+        }
+    }
+
+    @Test mutating func `one that is ready is stable at once`() {
+        start()
+        for _ in 0..<5 {
+            becomeReady()
+            session.lose()
+            #expect(session.wait == .seconds(1) && session.waitingAttempt == 1)
+            session.wakeAtDeadline()
+            session.open()
+        }
+    }
+
+    @Test mutating func `one that the protocol gives up is a failure, however ready it was`() {
+        start()
+        for number in 2...5 {
+            becomeReady()
+            reject()
+            becomeReady()
+            session.lose()
+            #expect(session.waitingAttempt == number)
+            session.wakeAtDeadline()
+            session.open()
+        }
+    }
+
+    @Test mutating func `that a lost connection had been ready makes the wait shorter, also when it is told late`() {
+        start()
+        for _ in 0..<3 {
+            session.lose()
+            session.wakeAtDeadline()
+            session.open()
+        }
+        session.pass(.seconds(60))
+        session.lose()
+        #expect(session.wait == .seconds(8) && session.waitingAttempt == 5)
+        becomeReady()
+        #expect(session.wait == .seconds(1) && session.waitingAttempt == 1)
+    }
+
+    @Test mutating func `that a lost connection was given up makes the wait longer, also when it is told late`() {
+        start()
+        session.lose()
+        session.wakeAtDeadline()
+        session.open()
+        becomeReady()
+        session.pass(.seconds(60))
+        session.lose()
+        #expect(session.wait == .seconds(1))
+        reject()
+        #expect(session.wait == .seconds(2) && session.waitingAttempt == 3)
+    }
+
+    @Test mutating func `one that was never ready, and is given up late, counts once`() {
+        start()
+        session.lose()
+        session.pass(.milliseconds(500))
+        #expect(session.wait == .milliseconds(500))
+        reject()
+        #expect(session.wait == .milliseconds(500) && session.waitingAttempt == 2)
+    }
+
+    @Test mutating func `one that was good for long and is given up then begins a new count`() {
+        start()
+        for _ in 0..<3 {
+            session.lose()
+            session.wakeAtDeadline()
+            session.open()
+        }
+        becomeReady()
+        session.pass(.seconds(10))
+        reject()
+        session.lose()
+        #expect(session.wait == .seconds(1) && session.waitingAttempt == 2)
+    }
+
+    @Test mutating func `what is told late does not take back that the network is there again`() {
+        start()
+        becomeReady()
+        session.lose()
+        session.handle(.networkReturned)
+        let (wait, attempt) = (session.wait, session.waitingAttempt)
+        #expect(attempt == 1)
+        reject()
+        #expect(session.wait == wait && session.waitingAttempt == 1)
+    }
+
+    @Test mutating func `what is told of a connection before the last changes nothing`() {
+        start()
+        session.lose()
+        session.wakeAtDeadline()
+        session.open()
+        session.lose()
+        let wait = session.wait
+        session.handle(.ready(generation: 1))
+        #expect(session.wait == wait && session.waitingAttempt == 3)
+    }
+
+    @Test mutating func `without a protocol, time tells again`() {
+        start()
+        session.handle(.awaitReadiness(false))
+        session.pass(.seconds(10))
+        session.lose()
+        #expect(session.waitingAttempt == 1)
+    }
+}
