@@ -1,7 +1,7 @@
 import Foundation
 public import Holdfast
 import MachineCore
-import ProtocolClient
+import HoldfastProtocols
 public import RoomCore
 import RoomsWire
 import WebSocketRuntime
@@ -96,7 +96,12 @@ public final class Rooms: Sendable {
     /// How it stands with the hub, the present state first; ends with ``RoomsState/closed(_:)``.
     ///
     /// Whoever is slow misses states in between, never the last.
-    public var states: RoomsStates { RoomsStates(rooms: self) }
+    public var states: StateSequence<RoomsState> {
+        StateSequence(shell.changes) { [self] in
+            let (version, state) = (shell.changes.version, state)
+            return if case .closed = state { (state, version, true) } else { (state, version, false) }
+        }
+    }
 
     /// Who we are, as the hub has said; nil before it has.
     public var user: UserName? { shell.access { view in view.user } }
@@ -166,47 +171,6 @@ public final class Rooms: Sendable {
         await socket.close()
         shell.finish(nil)
         await storing.value
-    }
-}
-
-/// How ``Rooms`` stand with their hub; see ``Rooms/states``.
-public struct RoomsStates: AsyncSequence, Sendable {
-    /// How it stands.
-    public typealias Element = RoomsState
-    /// The sequence never fails.
-    public typealias Failure = Never
-    let rooms: Rooms
-
-    /// Starts with the present state.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rooms: rooms) }
-
-    /// Takes states one by one.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        /// The sequence never fails.
-        public typealias Failure = Never
-        let rooms: Rooms
-        private var seen: UInt64?
-        private var isOver = false
-
-        init(rooms: Rooms) { self.rooms = rooms }
-
-        /// Waits for another state; nil after the last, or when the task is cancelled.
-        public mutating func next() async -> RoomsState? { await next(isolation: nil) }
-
-        /// Waits for another state; nil after the last, or when the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> RoomsState? {
-            while !isOver, !Task.isCancelled {
-                let version = rooms.shell.changes.version
-                guard version == seen else {
-                    seen = version
-                    let state = rooms.state
-                    if case .closed = state { isOver = true }
-                    return state
-                }
-                await rooms.shell.changes.next(after: version)
-            }
-            return nil
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 public import Holdfast
 import MachineCore
-import ProtocolClient
+import HoldfastProtocols
 public import WAMPCore
 import WebSocketRuntime
 
@@ -83,7 +83,12 @@ public final class WAMPClient: Sendable {
     /// How it stands with the router, the present state first; ends with ``WAMPState/closed(_:)``.
     ///
     /// Whoever is slow misses states in between, never the last.
-    public var states: WAMPStates { WAMPStates(client: self) }
+    public var states: StateSequence<WAMPState> {
+        StateSequence(shell.changes) { [self] in
+            let (version, state) = (shell.changes.version, state)
+            return if case .closed = state { (state, version, true) } else { (state, version, false) }
+        }
+    }
 
     /// Waits until the session has joined.
     ///

@@ -91,7 +91,12 @@ public final class WebSocket: Sendable {
     public var isConnected: Bool { state.isConnected }
 
     /// What it is doing, from now on, for any number of consumers; the sequence keeps the socket alive.
-    public var states: WebSocketStates { WebSocketStates(socket: self) }
+    public var states: StateSequence<WebSocketState> {
+        StateSequence(session.changes) { [self] in
+            let (state, version) = session.latest
+            return if case .closed = state { (state, version, true) } else { (state, version, false) }
+        }
+    }
 
     /// Says that the app came or went.
     ///
@@ -131,6 +136,20 @@ public final class WebSocket: Sendable {
     package func reconnect(_ connection: WebSocketConnection, after pause: Duration, code: CloseCode, reason: String) async {
         await session.replace(connection, after: pause, code, reason)
     }
+
+    /// The protocol over a connection says that it serves it.
+    package func noteReady(_ connection: WebSocketConnection) async { await session.judge(connection, isReady: true) }
+
+    /// Closes a connection that the protocol over it gives up.
+    ///
+    /// Another follows after the backoff, in which this one counts as a failure.
+    package func reject(_ connection: WebSocketConnection, code: CloseCode, reason: String) async {
+        await session.judge(connection, isReady: false)
+        await session.replace(connection, after: .zero, code, reason)
+    }
+
+    /// A protocol begins or ends to run over the socket.
+    package func countProtocol(_ change: Int) { session.protocols.withLockedValue { $0 += change } }
 
     /// Closes for good, with a close handshake if there is a connection.
     ///

@@ -82,5 +82,5 @@ extension EventHub {
 
 extension Closure {
     /// How sequences of messages end.
-    var result: Result<Void, WebSocketError> { error.map { .failure($0) } ?? .success(()) }
+    package var result: Result<Void, WebSocketError> { error.map { .failure($0) } ?? .success(()) }
 }

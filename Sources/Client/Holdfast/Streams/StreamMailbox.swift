@@ -1,11 +1,11 @@
 import MachineCore
-import WebSocketRuntime
-import StreamCore
+package import StreamCore
+package import WebSocketRuntime
 
 /// Where values wait for their one consumer: the shell around a `DeliveryBuffer`.
 ///
 /// Whoever reads pushes, and never waits for it; the consumer waits for what is due, and a timer wakes it for what is not yet.
-final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
+package final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
     /// What a consumer who waits is woken with: whether it is to look again.
     private typealias Place = CheckedContinuation<Bool, Never>
     private struct State {
@@ -29,19 +29,27 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
     /// - Parameters:
     ///   - buffer: What keeps the values.
     ///   - time: What time it is; nil for a buffer that does not ask.
-    init(_ buffer: any DeliveryBuffer<Item, Output>, time: LinkTime, isTimed: Bool) {
+    package init(_ buffer: any DeliveryBuffer<Item, Output>, time: LinkTime, isTimed: Bool) {
         state = LockedValue(State(buffer: buffer))
         (self.time, timer, self.isTimed) = (time, DeadlineTimer(time), isTimed)
     }
 
-    var counts: DeliveryCounts { state.withLockedValue { $0.buffer.counts } }
+    /// One for values of the app's own, as it wants them; those that came as messages are for typed streams.
+    package convenience init(_ delivery: StreamDelivery<Item>, time: LinkTime) where Output == Item {
+        let buffer = delivery.buffer() ?? EveryValue(capacity: 64)
+        self.init(buffer.paced(by: delivery.paces), time: time, isTimed: !delivery.paces.isEmpty)
+    }
+
+    package var counts: DeliveryCounts { state.withLockedValue { $0.buffer.counts } }
+    /// How many values wait.
+    package var pending: Int { state.withLockedValue { $0.buffer.pending } }
     /// Nothing should be read before the consumer has taken some.
-    var isHeld: Bool { state.withLockedValue { $0.heldAt != nil } }
+    package var isHeld: Bool { state.withLockedValue { $0.heldAt != nil } }
 
     private var now: Moment { isTimed ? time.now() : .start }
 
     /// Adds a value; true if nothing more should be read before the consumer has taken some.
-    func push(_ item: Item) -> Bool {
+    package func push(_ item: Item) -> Bool {
         let now = now
         let (place, isHeld) = state.withLockedValue { state -> (Place?, Bool) in
             state.buffer.push(item, at: now)
@@ -53,7 +61,7 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
     }
 
     /// No more comes: the consumer gets what waits, and then this.
-    func finish(_ end: Result<Void, WebSocketError>) {
+    package func finish(_ end: Result<Void, WebSocketError>) {
         let place = state.withLockedValue { state in
             state.end = state.end ?? end
             state.buffer.finish()
@@ -65,7 +73,7 @@ final class StreamMailbox<Item: Sendable, Output: Sendable>: CountedDelivery {
     /// Waits for what is due next; nil after an end in peace, or when the task is cancelled.
     ///
     /// - Parameter relieved: Called when reading may go on that was held up.
-    func next(relieved: () -> Void) async throws(WebSocketError) -> Output? {
+    package func next(relieved: () -> Void) async throws(WebSocketError) -> Output? {
         // Asked each time: a slow consumer of a fast peer never has to wait.
         while !Task.isCancelled {
             let now = now
