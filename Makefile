@@ -19,7 +19,7 @@ TALLY := scripts/tally
 # A fresh clone takes the versions that are pinned, and not the newest that the manifest allows.
 PINNED = [ -e Package.resolved ] || $(MAKE) --no-print-directory pins
 
-.PHONY: help demo install docs build pins sbom test beside unit simulate mutants mutants-rooms tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick footprint footprint-share traits traits-share bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
+.PHONY: help demo install docs build pins sbom test beside unit simulate mutants mutants-rooms board tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick footprint footprint-share traits traits-share bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
 # Two goals at once would only wait for each other's build.
 .NOTPARALLEL:
 
@@ -45,7 +45,7 @@ install: ## The tool, stripped, into PREFIX/bin (PREFIX=/usr/local; a release bu
 	@strip "$(DESTDIR)$(PREFIX)/bin/holdfast"
 	@echo "installed $(DESTDIR)$(PREFIX)/bin/holdfast, $$(du -m "$(DESTDIR)$(PREFIX)/bin/holdfast" | cut -f1) MB"
 
-test: unit network interop codecs tls proxies doctor http2 quotes rooms-browser crash-points survive-share abuse chaos-share $(BESIDE) ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
+test: unit network interop codecs tls proxies doctor http2 quotes rooms-browser crash-points board survive-share abuse chaos-share $(BESIDE) ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
 
 beside: $(BESIDE)
 
@@ -85,6 +85,7 @@ simulate: build ## Sessions (RUNS=n, 200), rooms (10,000) and WAMP (200) in host
 mutants: mutants-rooms ## Bugs put into the rules of sessions, rooms and WAMP, and into the hub's store, one by one: the tests have to see each of them (half an hour)
 	@$(NEED)
 	@$(TALLY) suite mutants scripts/mutants/run.sh session
+	@$(TALLY) suite mutants-protocol scripts/mutants/run.sh protocol
 	@$(TALLY) suite mutants-wamp scripts/mutants/run.sh wamp
 	@$(TALLY) suite mutants-hub scripts/mutants/run.sh hub
 	@$(TALLY) suite mutants-store scripts/mutants/run.sh store
@@ -151,6 +152,9 @@ chaos-share: build
 
 chaos: build ## Hub and clients killed with -9 dozens of times, links cut, disks full: a checker judges the histories (minutes)
 	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite chaos Interop/rooms/chaos.sh
+
+board: build ## The sample of "Your own protocol": 4,000 posts to a board in Python that cuts 1,000 connections
+	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite board Interop/board/run.sh
 
 survive-share: build
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh share

@@ -84,6 +84,7 @@ let package = Package(
         .library(name: "Holdfast", targets: ["Holdfast"]),
         .library(name: "HoldfastCodecs", targets: ["HoldfastCodecs"]),
         .library(name: "HoldfastProtobuf", targets: ["HoldfastProtobuf"]),
+        .library(name: "HoldfastProtocols", targets: ["HoldfastProtocols"]),
         .library(name: "HoldfastQuotes", targets: ["HoldfastQuotes"]),
         .library(name: "HoldfastRooms", targets: ["HoldfastRooms"]),
         .library(name: "HoldfastWAMP", targets: ["HoldfastWAMP"]),
@@ -216,27 +217,29 @@ let package = Package(
             name: "HoldfastProtobuf", dependencies: ["Holdfast", "WebSocketCore", protobuf], path: "Sources/Client/HoldfastProtobuf",
             swiftSettings: strict),
         .target(
-            name: "ProtocolClient",
-            dependencies: ["Holdfast", "MachineCore", "ProtocolCore", "WebSocketCore", "WebSocketRuntime", deques],
-            path: "Sources/Client/ProtocolClient", swiftSettings: strict),
+            name: "HoldfastProtocols",
+            dependencies: ["Holdfast", "MachineCore", "ProtocolCore", "StreamCore", "WebSocketCore", "WebSocketRuntime", deques],
+            path: "Sources/Client/HoldfastProtocols", swiftSettings: strict),
+        // The sample of "Your own protocol".
+        .target(name: "Board", dependencies: ["HoldfastProtocols"], path: "Examples/Board", swiftSettings: strict),
         .target(
             name: "HoldfastQuotes",
             dependencies: [
-                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "ProtocolCore", "ProtocolClient", "QuotesCore",
-                protobuf,
+                "Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "ProtocolCore", "HoldfastProtocols",
+                "QuotesCore", protobuf,
             ],
             path: "Sources/Client/HoldfastQuotes", exclude: ["Wire/quotes.proto"], swiftSettings: strict),
         .target(
             name: "HoldfastRooms",
             dependencies: [
-                "Holdfast", "MachineCore", "ProtocolCore", "ProtocolClient", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore",
-                "RoomsWire", "RoomsStorage", grdb, deques, logging, metrics,
+                "Holdfast", "MachineCore", "ProtocolCore", "HoldfastProtocols", "WebSocketCore", "WebSocketRuntime", "CodecCore",
+                "RoomCore", "RoomsWire", "RoomsStorage", grdb, deques, logging, metrics,
             ],
             path: "Sources/Client/HoldfastRooms", swiftSettings: strict),
         .target(
             name: "HoldfastWAMP",
             dependencies: [
-                "Holdfast", "HoldfastCodecs", "MachineCore", "ProtocolCore", "ProtocolClient", "WebSocketCore", "WebSocketRuntime",
+                "Holdfast", "HoldfastCodecs", "MachineCore", "ProtocolCore", "HoldfastProtocols", "WebSocketCore", "WebSocketRuntime",
                 "CodecCore", "WAMPCore", "WAMPSigning", deques, logging, metrics,
             ],
             path: "Sources/Client/HoldfastWAMP", swiftSettings: strict),
@@ -272,7 +275,7 @@ let package = Package(
         // Tools.
         .target(
             name: "HoldfastTesting",
-            dependencies: ["Holdfast", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, deques],
+            dependencies: ["Holdfast", "MachineCore", "ProtocolCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, deques],
             path: "Sources/Tools/HoldfastTesting", swiftSettings: strict),
         .executableTarget(
             name: "HoldfastTool",
@@ -290,9 +293,9 @@ let package = Package(
         .executableTarget(
             name: "HoldfastPeer",
             dependencies: [
-                "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub",
-                "HoldfastWAMP", "HoldfastRouter", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory", "WAMPCore",
-                "WAMPSigning", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, logging,
+                "Board", "Holdfast", "HoldfastProtocols", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes",
+                "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage",
+                "RoomHistory", "WAMPCore", "WAMPSigning", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, logging,
             ],
             path: "Interop/Peer", swiftSettings: strict),
         // What `make bench-quick` counts the instructions of.
@@ -386,12 +389,14 @@ let package = Package(
                 "MachineCore", "WebSocketCore", "CodecCore", "Holdfast", "HoldfastCodecs", "HoldfastProtobuf", "HoldfastTesting", protobuf,
             ],
             exclude: ["Protobuf/order.proto"], swiftSettings: strict),
+        .testTarget(name: "ProtocolCoreTests", dependencies: ["MachineCore", "ProtocolCore", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(
-            name: "ProtocolClientTests",
+            name: "HoldfastProtocolsTests",
             dependencies: [
-                "MachineCore", "ProtocolCore", "ProtocolClient", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting",
+                "MachineCore", "ProtocolCore", "HoldfastProtocols", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting",
             ],
             swiftSettings: strict),
+        .testTarget(name: "BoardTests", dependencies: ["Board", "HoldfastProtocols", "HoldfastTesting"], swiftSettings: strict),
         .testTarget(
             name: "HoldfastQuotesTests",
             dependencies: [
@@ -466,8 +471,8 @@ if Context.environment["HOLDFAST_FOR_IOS"] != nil {
 // `make traits` tests the client without the trait SwiftNIO: what is left of it, with those of its tests that need no network.
 if Context.environment["HOLDFAST_WITHOUT_NIO"] != nil {
     let left: Set = [
-        "MachineCore", "WebSocketCore", "SessionCore", "CodecCore", "StreamCore", "CZlib", "WebSocketRuntime", "WebSocketApple", "Holdfast",
-        "HoldfastTesting", "HoldfastTests",
+        "MachineCore", "WebSocketCore", "SessionCore", "CodecCore", "StreamCore", "ProtocolCore", "CZlib", "WebSocketRuntime",
+        "WebSocketApple", "Holdfast", "HoldfastTesting", "HoldfastTests",
     ]
     package.products.removeAll { !["Holdfast", "HoldfastTesting"].contains($0.name) }
     package.targets.removeAll { !left.contains($0.name) }

@@ -11,6 +11,7 @@ enum HoldfastPeer {
                HoldfastPeer survive SERVER… --log FILE --cuts N --rounds N [--seed N]
                HoldfastPeer cycles SERVER… --log FILE --count N
                HoldfastPeer survive-server --port N
+               HoldfastPeer board URL --posts N --log FILE   (see Interop/board)
                HoldfastPeer suite URL [--ca FILE] [--no-compression] [--lines] [--http2]
                HoldfastPeer autobahn-client URL --agent NAME [--ca FILE] [--http2]
                HoldfastPeer codecs        (see Interop/codecs)
@@ -38,6 +39,9 @@ enum HoldfastPeer {
         case ("cycles", 2...):
             guard let count = arguments.number("--count") else { fail() }
             exit(await Cycles(server: try server(arguments), count: count).run() ? 0 : 1)
+        case ("board", 2):
+            guard let posts = arguments.number("--posts"), let log = arguments.options["--log"] else { fail() }
+            exit(await BoardRun(url: arguments.words[1], posts: posts, log: log).run() ? 0 : 1)
         case ("survive-server", 1):
             guard let port = arguments.number("--port") else { fail() }
             try await SurviveServer(port: port).run()

@@ -8,6 +8,7 @@ extension Audited {
     mutating func judge(_ effect: ClientEffect) {
         switch effect {
         case .send(let message): judge(message)
+        case .ready: expect(isGreeting && !hasJoined && !isSilenced, "a connection is ready once, by its welcome")
         case .event(.challenged), .event(.welcomed): expect(false, "nobody asked for a proof")
         case .event(.testamentFailed): expect(false, "nobody left a testament")
         case .event(.ended(let ending)):

@@ -20,7 +20,7 @@ for catalogue in Sources/*/*/*.docc; do
     options=()
     # What a product re-exports is documented with it: an app sees it as the product's own. What Holdfast has stands there.
     exports=$(dirname "$catalogue")/Exports.swift
-    if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastQuotes || $module == HoldfastRooms
+    if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastProtocols || $module == HoldfastQuotes || $module == HoldfastRooms
         || $module == HoldfastWAMP || $module == HoldfastRouter ]]; then
         reexported=$(sed -nE 's/^ *@_exported public import (struct )?([A-Za-z]+).*/\2/p' "$exports" | grep -vxE 'Holdfast|HoldfastServer|HoldfastCodecs' | paste -sd, -)
         options=(-experimental-allowed-reexported-modules="$reexported")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the Markdown that people read: its Swift code stands word for word in Snippets/, and what it names is there.
+"""Checks the Markdown that people read: its Swift code stands word for word in files that are built, and what it names is there.
 
-- Every ```swift block outside of comments is a run of lines in one snippet, indentation aside.
+- Every ```swift block outside of comments is a run of lines in one snippet, or of the sample "Board", indentation aside.
 - Every relative link leads to a file, and so does every path in `code` that begins with a directory of this package.
 """
 import pathlib
@@ -11,6 +11,7 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = {".build", ".cache", ".venv", "reports"}
+SNIPPETS = ["Snippets", "Examples/Board", "Tests/BoardTests"]
 MARKER = re.compile(r"^\s*// snippet\.")
 PATH = re.compile(r"`((?:Sources|Tests|Conformance|Interop|Benchmarks|Fuzz|Snippets|scripts|\.ci)/[\w./+-]*)`")
 
@@ -27,7 +28,7 @@ def problems(path, snippets):
         line = text.count("\n", 0, match.start()) + 1
         code = textwrap.dedent(match[2]).strip()
         if not any(code in windows(snippet, code.count("\n") + 1) for snippet in snippets):
-            yield f"{place}:{line}: this code is not in Snippets/"
+            yield f"{place}:{line}: this code is in none of {', '.join(SNIPPETS)}"
     prose = re.sub(r"^ *```.*?^ *```", lambda block: "\n" * block[0].count("\n"), text, flags=re.M | re.S)
     targets = [(match, path.parent / match[1]) for match in re.finditer(r"\]\((?!https?:|mailto:|#)([^)#\s]+)[^)]*\)", prose)]
     targets += [(match, ROOT / match[1]) for match in PATH.finditer(prose)]
@@ -38,7 +39,9 @@ def problems(path, snippets):
 
 def main():
     snippets = [
-        [line for line in path.read_text().splitlines() if not MARKER.match(line)] for path in sorted((ROOT / "Snippets").glob("*.swift"))
+        [line for line in path.read_text().splitlines() if not MARKER.match(line)]
+        for folder in SNIPPETS
+        for path in sorted((ROOT / folder).glob("*.swift"))
     ]
     files = [path for path in sorted(ROOT.rglob("*.md")) if not SKIPPED & set(path.relative_to(ROOT).parts)]
     found = [problem for path in files for problem in problems(path, snippets)]

@@ -1,6 +1,6 @@
 public import Holdfast
 public import QuotesCore
-import ProtocolClient
+import HoldfastProtocols
 import WebSocketRuntime
 
 /// Quotes that stay true: what a server of the quotes protocol shows, over a socket that survives.
@@ -63,11 +63,9 @@ public final class QuoteFeed: Sendable {
         shell.finish(nil)
     }
 
-    /// What a socket for quotes offers, and when it connects again.
+    /// What a socket for quotes offers.
     public static func prepare(_ options: inout WebSocketOptions, _ encodings: [QuotesEncoding] = [.messagePack, .json]) {
         options.connection.subprotocols = encodings.map(\.subprotocol)
-        // A server that sends garbage may have been mended meanwhile.
-        options.reconnect.losses[.closed(.invalidPayload, by: .local)] = .retry
     }
 
     // MARK: - What is shown

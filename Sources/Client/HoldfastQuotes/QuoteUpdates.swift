@@ -1,5 +1,5 @@
 import MachineCore
-import ProtocolClient
+import HoldfastProtocols
 
 /// What changes of the quotes of a ``QuoteFeed``; see ``QuoteFeed/updates(atMost:)``.
 ///

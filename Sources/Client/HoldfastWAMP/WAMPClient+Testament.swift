@@ -1,5 +1,5 @@
 import CodecCore
-import ProtocolClient
+import HoldfastProtocols
 public import WAMPCore
 
 extension WAMPClient {

@@ -1,9 +1,9 @@
 public import MachineCore
 
 /// What a protocol is about: the types of what its machine is told, and of what it orders and tells.
-@usableFromInline package protocol ProtocolTypes {
-    /// What the app says of itself on each new connection, such as a token; ``NoGreeting`` if nothing.
-    associatedtype Greeting: Sendable
+public protocol ProtocolTypes {
+    /// What the app says of itself on each new connection, such as a token; by default nothing, ``NoGreeting``.
+    associatedtype Greeting: Sendable = NoGreeting
     /// A message of the peer's.
     associatedtype Received: Sendable
     /// A message to the peer.
@@ -14,17 +14,17 @@ public import MachineCore
     associatedtype Event: Sendable
 }
 
-/// The client's side of a protocol whose connections come and go, as rules.
+/// The client's side of a protocol whose connections come and go, as rules: a `Machine` whose inputs and effects are these.
 ///
-/// `ProtocolShell` runs it over a `WebSocket`: it tells the machine of connections and messages, and carries out its effects in order.
-@usableFromInline package protocol ProtocolMachine: Machine, ProtocolTypes
+/// A `ProtocolClient` runs it over a `WebSocket`: it tells the machine of connections and messages, and carries out its effects in order.
+public protocol ProtocolMachine: Machine, ProtocolTypes
 where Input == ProtocolInput<Self>, Effect == ProtocolEffect<Self> {}
 
 /// The greeting of a protocol without one; it is nil.
-@usableFromInline package typealias NoGreeting = Never?
+public typealias NoGreeting = Never?
 
 /// What can happen to a protocol.
-@usableFromInline package enum ProtocolInput<Types: ProtocolTypes>: Sendable {
+public enum ProtocolInput<Types: ProtocolTypes>: Sendable {
     /// A connection is open. Nothing of an earlier one counts.
     case opened(Types.Greeting)
     /// The connection is gone, and it never took anything of these messages.
@@ -33,15 +33,25 @@ where Input == ProtocolInput<Self>, Effect == ProtocolEffect<Self> {}
     case received(Types.Received)
     /// The peer has sent what cannot be decoded: why, in words.
     case undecodable(String)
+    /// Nothing is read from here on, for the app does not take what came: a silence is not the peer's.
+    case paused
+    /// Reading goes on.
+    case resumed
     /// The app wants this, with a connection or without.
     case command(Types.Command)
 }
 
 /// What a protocol orders, and what it tells.
-@usableFromInline package enum ProtocolEffect<Types: ProtocolTypes>: Sendable {
+public enum ProtocolEffect<Types: ProtocolTypes>: Sendable {
     /// Send this over the present connection.
     case send(Types.Sent)
-    /// End the present connection, after what was ordered before; `lost` follows. Without one, only ``ConnectionEnd/stop`` ends anything.
+    /// The present connection serves the protocol: the peer has welcomed us. If it is lost later, the next one may follow soon.
+    ///
+    /// A connection that never becomes ready is a failure, after which the socket's backoff grows: a protocol without a welcome says this at once.
+    case ready
+    /// End the present connection, after what was ordered before; nothing more of it is told but `lost`.
+    ///
+    /// Without a connection, only ``ConnectionEnd/stop`` ends anything.
     case end(ConnectionEnd)
     /// Tell the app.
     case event(Types.Event)

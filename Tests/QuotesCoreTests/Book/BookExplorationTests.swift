@@ -44,6 +44,7 @@ import Testing
                 switch effect {
                 case .send: try #require(isOpen, "\(step)")
                 case .end: try #require(after.phase == .ended, "\(step)")
+                case .ready: try #require(before.phase == .greeting && after.phase != .greeting, "\(step)")
                 case .event: break
                 }
             }

@@ -7,6 +7,8 @@ struct BookStage {
     var book: Book
     var now = Moment.start
     private(set) var effects: [Book.Effect] = []
+    /// How often a connection became ready.
+    var readies = 0
 
     init(rate: Int64? = nil, policy: BookPolicy = BookPolicy()) { book = Book(rate: rate, policy: policy) }
 
@@ -52,7 +54,8 @@ struct BookStage {
     /// What the book wants to be done since the last time.
     mutating func takeOrders() -> [Book.Effect] {
         defer { effects = [] }
-        return effects.filter { if case .event(.changed) = $0 { false } else { true } }
+        readies += effects.count { $0 == .ready }
+        return effects.filter { if case .event(.changed) = $0 { false } else { $0 != .ready } }
     }
 
     mutating func takeChanges() -> [[Int]] {

@@ -21,6 +21,14 @@ import Testing
         #expect(stage.takeOrders() == [request, .send(.subscribe(id: 2, symbols: ["X"], rate: 30)), .send(.unsubscribe(id: 1))])
     }
 
+    @Test func `a welcome makes the connection a healthy one, whether or not anything is wanted`() {
+        var stage = BookStage()
+        stage.handle(.opened(nil))
+        #expect(!stage.effects.contains(.ready))
+        stage.handle(.received(.welcome(.init(market: 1, symbols: 1))))
+        #expect(stage.effects == [.ready])
+    }
+
     @Test func `a snapshot is shown, and ticks change it`() {
         var stage = BookStage(following: "SAIL", "BANK.1")
         #expect(stage.book.phase == .following)

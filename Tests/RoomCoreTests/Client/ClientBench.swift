@@ -9,6 +9,8 @@ struct ClientBench {
     var now = Moment.start
     /// All that was ordered and not looked at.
     var effects: [RoomsEffect] = []
+    /// How often a connection became ready.
+    var readies = 0
     /// The hub's clock at the start.
     static let noon: Int64 = 1_800_000_000_000
     static let device = DeviceID(Bits128(high: 1, low: 2))
@@ -41,10 +43,11 @@ struct ClientBench {
         now = end
     }
 
-    /// What was ordered since the last look.
+    /// What was ordered since the last look; that a connection is ready is counted.
     mutating func look() -> [RoomsEffect] {
         defer { effects = [] }
-        return effects
+        readies += effects.count { $0 == .ready }
+        return effects.filter { $0 != .ready }
     }
     mutating func sent() -> [ClientFrame] { look().compactMap { if case .send(let frame) = $0 { frame } else { nil } } }
     mutating func news() -> [RoomsNews] { look().compactMap { if case .event(.news(let news)) = $0 { news } else { nil } } }

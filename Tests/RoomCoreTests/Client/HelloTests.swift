@@ -27,8 +27,10 @@ import Testing
         bench.load(stored)
         bench.open()
         #expect(bench.sent() == [ClientBench.hello(.abc(stored.cursor))])
+        #expect(bench.readies == 0)
         bench.welcome()
         #expect(bench.sent() == [])
+        #expect(bench.readies == 1, "a welcome makes the connection a healthy one")
         bench.load(StoredRoom(), other)
         #expect(joined(bench.sent()) == [other])
     }

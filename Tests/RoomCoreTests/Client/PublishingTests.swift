@@ -292,7 +292,7 @@ import Testing
         _ = bench.look()
         bench.pass(.seconds(40))
         let again = [RoomsEffect](repeating: .send(publication(1, 1)), count: 3)
-        #expect(bench.look() == again + [.news(.phase(abc, .waiting)), .reconnect(after: 0)])
+        #expect(bench.look() == again + [.news(.phase(abc, .waiting)), .end(.rejected("publications are not acked"))])
     }
 
     @Test func `after a hole everything is sent again from there`() {

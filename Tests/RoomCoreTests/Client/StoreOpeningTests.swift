@@ -33,7 +33,7 @@ import Testing
     @Test func `a server that is no hub is left also while the store is not open`() {
         var client = Closed()
         client.handle(.opened(RoomsGreeting(token: nil)), .undecodable("220 ready"))
-        #expect(client.effects == [.event(.unreadable), .reconnect(after: 1000)])
+        #expect(client.effects == [.event(.unreadable), .end(.rejected("what it sent is no frame of the protocol"))])
         client.handle(.lost, .command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])))
         #expect(client.effects.count == 2, "no hello without a connection")
     }
@@ -100,10 +100,10 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `a hub that sends what is no frame is left, and another connection follows after a second`() {
+    @Test func `a hub that sends what is no frame is left, and another connection follows after the backoff of the socket`() {
         var bench = welcomed(margin: nil, expires: 0)
         bench.handle(.undecodable("no frame"))
-        #expect(bench.look() == [.event(.unreadable), .reconnect(after: 1000)])
+        #expect(bench.look() == [.event(.unreadable), .end(.rejected("what it sent is no frame of the protocol"))])
         bench.handle(.undecodable("nor is this"))
         #expect(bench.look() == [], "nothing of that connection counts")
     }

@@ -121,7 +121,7 @@ extension SimWorld {
             case .event(.load(let room)): order(.load(room), of: client)
             case .event(.commit(let number, let changes)): order(.commit(number, changes), of: client)
             case .event(.news(let news)): hear(news, client)
-            case .event(.refused), .event(.unreadable), .event(.tokenWanted): break
+            case .event(.refused), .event(.unreadable), .event(.tokenWanted), .ready: break
             }
         }
         client.due = Self.milliseconds(client.machine?.deadline)

@@ -78,6 +78,7 @@ import WAMPAudit
             for effect in step.effects {
                 switch effect {
                 case .send, .event(.challenged), .event(.welcomed): #expect(!isSilent, "\(step)")
+                case .ready: #expect(step.after.phase == .joined && step.before.phase != .joined, "\(step)")
                 case .event(.ended): isSilent = true
                 case .end: #expect(isSilent, "\(step)")
                 case .event(.joined): #expect(step.after.phase == .joined && step.before.phase != .joined, "\(step)")

@@ -1,4 +1,4 @@
-import ProtocolClient
+import HoldfastProtocols
 package import ProtocolCore
 package import QuotesCore
 import CodecCore

@@ -1,6 +1,6 @@
 import Holdfast
 import WebSocketRuntime
-import ProtocolClient
+import HoldfastProtocols
 public import RoomCore
 
 /// Tells what becomes of one message: queued, sent, stored, seen.

@@ -1,6 +1,6 @@
 import Holdfast
 import WebSocketRuntime
-import ProtocolClient
+import HoldfastProtocols
 public import RoomCore
 
 /// A room that was joined; see ``Rooms/join(_:from:limit:presence:)``.

@@ -1,5 +1,5 @@
 import Holdfast
-import ProtocolClient
+import HoldfastProtocols
 public import RoomCore
 
 /// What one who follows a room takes next.

@@ -1,6 +1,6 @@
 import Holdfast
 import MachineCore
-import ProtocolClient
+import HoldfastProtocols
 import WebSocketRuntime
 import RoomCore
 

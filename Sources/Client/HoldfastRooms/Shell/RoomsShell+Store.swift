@@ -1,6 +1,6 @@
 import DequeModule
 import Holdfast
-import ProtocolClient
+import HoldfastProtocols
 import RoomCore
 
 /// The store's side of the shell: one order after the other, off everybody's way.

@@ -2,7 +2,7 @@ import DequeModule
 import Foundation
 import Holdfast
 import MachineCore
-import ProtocolClient
+import HoldfastProtocols
 import ProtocolCore
 import RoomCore
 
@@ -108,8 +108,11 @@ struct RoomsView: ProtocolView {
     }
 
     mutating func drop(_ end: ConnectionEnd, in shell: RoomsShell) {
-        guard case .reconnect(let pause, _, _) = end else { return }
-        awayUntil = shell.time.now() + pause
+        switch end {
+        case .reconnect(let pause, _, _): awayUntil = shell.time.now() + pause
+        case .reject: break
+        case .cut, .close, .stop: return
+        }
         if !isOnline, !isDropped, let coding { drop(for: refusal.map { .refused($0) } ?? coding.silence) }
     }
 

@@ -1,6 +1,6 @@
 public import CodecCore
 public import Dispatch
-import ProtocolClient
+import HoldfastProtocols
 public import WAMPCore
 
 /// For code that is not asynchronous: results, and input, in parts.

@@ -1,5 +1,6 @@
 public import CodecCore
 public import Dispatch
+import HoldfastProtocols
 public import WAMPCore
 
 /// For code that is not asynchronous: the same with completion handlers, each called exactly once, on a queue of choice.

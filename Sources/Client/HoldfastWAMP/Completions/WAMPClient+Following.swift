@@ -1,4 +1,5 @@
 public import Dispatch
+import HoldfastProtocols
 public import WAMPCore
 
 /// For code that is not asynchronous: subscribing and offering, heard on a queue of choice.

@@ -1,6 +1,6 @@
 import CodecCore
 import Holdfast
-import ProtocolClient
+import HoldfastProtocols
 import WAMPCore
 import WebSocketCore
 

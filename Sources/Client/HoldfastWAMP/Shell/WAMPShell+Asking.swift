@@ -1,6 +1,6 @@
 import Holdfast
 import MachineCore
-import ProtocolClient
+import HoldfastProtocols
 import WAMPCore
 import WebSocketRuntime
 
@@ -46,24 +46,6 @@ extension WAMPShell {
         }
     }
 
-    /// Waits for an outcome; when the task is cancelled, what was begun is ended.
-    func outcome<Value: Sendable>(
-        _ end: @escaping @Sendable (ClientHandle) -> Void, _ begin: (WAMPReply<Value>) -> ClientHandle?
-    ) async throws(WAMPError) -> (Value, ClientHandle?) {
-        let begun = LockedValue<ClientHandle?>(nil)
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, WAMPError>, Never>) in
-                guard let handle = begin(.continuation(continuation)) else { return }
-                begun.withLockedValue { $0 = handle }
-                // It was cancelled after it was begun, and before anybody could say what.
-                if Task.isCancelled { end(handle) }
-            }
-        } onCancel: {
-            if let handle = begun.withLockedValue({ $0 }) { end(handle) }
-        }
-        return (try result.get(), begun.withLockedValue { $0 })
-    }
-
     // MARK: - Calls
 
     /// Starts a call.
@@ -81,8 +63,8 @@ extension WAMPShell {
         var options = options
         let waited = try await roomToSend(within: options.timeout ?? options.joinPatience, "CALL \(uri)")
         if let timeout = options.timeout { options.timeout = timeout - waited }
-        return try await outcome { [weak self] in
-            self?.cancel($0)
+        return try await Reply.wait { [weak self] (handle: ClientHandle) in
+            self?.cancel(handle)
         } _: { reply in
             beginCall(uri, arguments, options, reply)
         }.0
@@ -126,8 +108,8 @@ extension WAMPShell {
 
     func publish(_ uri: String, _ arguments: WAMPArguments, _ options: PublishOptions) async throws(WAMPError) -> WAMPID? {
         try await roomToSend(within: options.patience, "PUBLISH \(uri)")
-        return try await outcome { [weak self] in
-            self?.cancel($0)
+        return try await Reply.wait { [weak self] (handle: ClientHandle) in
+            self?.cancel(handle)
         } _: { reply in
             beginPublication(uri, arguments, options, reply)
         }.0
@@ -146,8 +128,8 @@ extension WAMPShell {
 
     func subscribe(_ key: TopicKey, _ options: SubscribeOptions, _ buffer: EventBuffer) async throws(WAMPError) -> EventFeed {
         let mailbox = EventMailbox(buffer, "EVENT \(key.uri)")
-        let (_, handle) = try await outcome { [weak self] in
-            self?.unsubscribe($0)
+        let (_, handle) = try await Reply.wait { [weak self] (handle: ClientHandle) in
+            self?.unsubscribe(handle)
         } _: { (reply: WAMPReply<Void>) in
             beginSubscription(key, options, mailbox, reply)
         }
@@ -193,8 +175,8 @@ extension WAMPShell {
         _ uri: String, _ options: RegisterOptions, _ handler: @escaping ProcedureHandler
     ) async throws(WAMPError) -> Registration {
         let record = RegistrationRecord(uri)
-        _ = try await outcome { [weak self] in
-            self?.unregister($0)
+        _ = try await Reply.wait { [weak self] (handle: ClientHandle) in
+            self?.unregister(handle)
         } _: { (reply: WAMPReply<Void>) in
             beginRegistration(uri, options, record, handler, reply)
         }

@@ -1,6 +1,6 @@
 import Holdfast
 import Logging
-import ProtocolClient
+import HoldfastProtocols
 import ProtocolCore
 import WAMPCore
 

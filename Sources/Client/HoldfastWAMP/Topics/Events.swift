@@ -1,5 +1,5 @@
 import Logging
-import ProtocolClient
+import HoldfastProtocols
 import WAMPCore
 
 /// The events of a topic for one subscriber; see ``WAMPClient/subscribe(_:options:buffer:)-(Topic<Content>,_,_)``.

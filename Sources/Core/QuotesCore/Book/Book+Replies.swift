@@ -39,6 +39,7 @@ extension Book {
         }
         (market, symbolCount) = (welcome.market, welcome.symbols)
         phase = .filling
+        effects.append(.ready)
         settle(at: now)
     }
 

@@ -123,6 +123,7 @@ package struct Book: ProtocolMachine, Hashable {
             (patienceEnds, owesResync, placeBySymbol) = (nil, false, [])
         case .received(let reply): if isOpen { receive(reply, at: now, into: &effects) }
         case .undecodable: if isOpen { distrust(at: now, into: &effects) }
+        case .paused, .resumed: break
         case .command(.subscribe(let id, let patterns)):
             subscriptions.append(Subscription(id: id, patterns: patterns))
             guard isOpen else { return }
@@ -174,7 +175,7 @@ extension ConnectionEnd {
     /// Nothing of what was asked for came for too long.
     package static let silence = ConnectionEnd.cut(reason: "nothing of what was asked for came")
     /// Too many messages were garbage.
-    package static let garbage = ConnectionEnd.close(.invalidPayload, reason: "too much of it could not be trusted")
+    package static let garbage = ConnectionEnd.reject(.invalidPayload, reason: "too much of it could not be trusted")
     /// The server speaks another version.
     package static func version(_ version: Int64) -> ConnectionEnd {
         .close(.protocolError, reason: "version \(version) is not spoken here")

@@ -42,8 +42,6 @@ struct HubLink: Hashable, Sendable {
     /// Words that made no sense, within a minute.
     var nonsense = 0
     var nonsenseSince = Moment.start
-    /// Connections in a row that were given up because of it.
-    var despairs = 0
 
     /// Whether the hub's words count.
     var listens: Bool {

@@ -35,6 +35,8 @@ extension ConnectionEnd {
     package static func again(after pause: Duration) -> ConnectionEnd {
         .reconnect(after: pause, CloseCode(rawValue: 4098), reason: "another connection is made")
     }
+    /// The same after the socket's backoff, for the hub does not do what it should.
+    package static func rejected(_ reason: String) -> ConnectionEnd { .reject(CloseCode(rawValue: 4098), reason: reason) }
 }
 
 /// What an app hears.

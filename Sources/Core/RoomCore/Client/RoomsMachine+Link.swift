@@ -34,6 +34,7 @@ extension RoomsMachine {
             return stop(Refusal(.version, versions: [welcome.version], "the hub speaks another version"), at: now, into: &effects)
         }
         link.phase = .welcomed
+        effects.append(.ready)
         (link.user, link.connection, link.limits) = (welcome.user, welcome.connection, welcome.limits)
         link.lastState = now
         let first = !clock.knowsHub
@@ -96,7 +97,6 @@ extension RoomsMachine {
     mutating func drop(at now: Moment, into effects: inout [RoomsEffect]) {
         guard link.listens else { return link.phase = .ended }
         link.phase = .ended
-        if link.nonsense == 0 { link.despairs = 0 }
         if !link.resuming.isEmpty { link.failedResumes += 1 }
         if let lone = link.lone, let place = places[lone] { seats[place].suspicion += 1 }
         (link.resuming, link.lone, link.tokenAt, isTight) = ([], nil, nil, false)
@@ -114,9 +114,13 @@ extension RoomsMachine {
 
     /// Ends the connection; another one may come after so many milliseconds.
     mutating func breakOff(after milliseconds: Int64, at now: Moment, into effects: inout [RoomsEffect]) {
+        breakOff(.again(after: .milliseconds(max(0, milliseconds))), at: now, into: &effects)
+    }
+
+    mutating func breakOff(_ end: ConnectionEnd, at now: Moment, into effects: inout [RoomsEffect]) {
         guard link.listens else { return }
         drop(at: now, into: &effects)
-        effects.append(.reconnect(after: milliseconds))
+        effects.append(.end(end))
     }
 
     /// Ends all: another connection would be refused as well.
@@ -131,10 +135,7 @@ extension RoomsMachine {
         if now - link.nonsenseSince > .seconds(60) { (link.nonsense, link.nonsenseSince) = (0, now) }
         link.nonsense += 1
         guard link.nonsense < policy.nonsense else {
-            let pause = Backoff(base: policy.nonsensePause, cap: .seconds(60)).ceiling(attempt: link.despairs + 1)
-            link.despairs += 1
-            let share = Int64.random(in: 500...1500, using: &generator)
-            return breakOff(after: pause.wholeMilliseconds * share / 1000, at: now, into: &effects)
+            return breakOff(.rejected("nothing of it makes sense"), at: now, into: &effects)
         }
         guard let place else { return }
         seats[place].standing = .behind

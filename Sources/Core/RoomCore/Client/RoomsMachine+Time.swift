@@ -43,7 +43,9 @@ extension RoomsMachine {
             }
             // Asked twice, and nothing came: the link may be half open.
             let isSilent = link.lastState + policy.stateTimeout * 2 <= now
-            if isSilent || link.lone == seats[place].room { return breakOff(after: 0, at: now, into: &effects) }
+            if isSilent || link.lone == seats[place].room {
+                return breakOff(.rejected("a join is not answered"), at: now, into: &effects)
+            }
             nonsense(place, at: now, into: &effects)
         default: break
         }
@@ -58,7 +60,9 @@ extension RoomsMachine {
         if let moment = seats[place].resendAt, moment <= now {
             seats[place].resendAt = nil
             seats[place].resends += 1
-            guard seats[place].resends <= policy.resends else { return breakOff(after: 0, at: now, into: &effects) }
+            guard seats[place].resends <= policy.resends else {
+                return breakOff(.rejected("publications are not acked"), at: now, into: &effects)
+            }
             seats[place].outbox.rewind()
             pump(place, at: now, into: &effects)
         }

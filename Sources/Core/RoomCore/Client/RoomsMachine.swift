@@ -57,7 +57,8 @@ package struct RoomsMachine: ProtocolMachine {
             effects.append(.event(.unreadable))
             // Another connection may reach a hub that does not talk nonsense.
             drop(at: now, into: &effects)
-            effects.append(.reconnect(after: 1000))
+            effects.append(.end(.rejected("what it sent is no frame of the protocol")))
+        case .paused, .resumed: break
         case .command(.calendar(let milliseconds)): clock.read(calendar: milliseconds, at: now)
         case .command(.storeOpened(let device, let keeps, let waiting)):
             openStore(device, keeps: keeps, waiting: waiting, at: now, into: &effects)

@@ -22,8 +22,6 @@ public struct RoomsPolicy: Hashable, Sendable {
     public var suspicion: Duration = .seconds(10)
     /// How often the hub may talk nonsense within a minute before the connection is given up: 5 times.
     public var nonsense = 5
-    /// How long to stay away from a hub that talked nonsense: 1 s, doubled each time in a row up to a minute, and some chance.
-    public var nonsensePause: Duration = .seconds(1)
     /// How long to wait after the store has failed before a room is read again: 1 s, doubled each time in a row up to 30 s.
     public var storePause: Duration = .seconds(1)
     /// The least time between two attempts at what the hub refused for now: 100 ms.

@@ -32,10 +32,10 @@ extension ClientEnding {
         switch self {
         case _ where isFinal: .stop
         case .left, .imposter: .stop
-        case .violation: .reconnect(after: .zero, .protocolError, reason: "the router broke the protocol")
+        case .violation: .reject(.protocolError, reason: "the router broke the protocol")
         case .unproven: .reconnect(after: .zero, .normal, reason: "there is no proof")
         case .joinTimedOut: .reconnect(after: .zero, .normal, reason: "joining took too long")
-        case .dismissed: .reconnect(after: .zero, .normal, reason: "the session has ended")
+        case .dismissed: .reject(.normal, reason: "the session has ended")
         }
     }
 }

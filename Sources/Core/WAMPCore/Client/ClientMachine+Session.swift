@@ -74,6 +74,7 @@ extension ClientMachine {
 
     private mutating func join(_ session: JoinedSession, at now: Moment, into effects: inout [ClientEffect]) {
         (phase, candidate) = (.joined, nil)
+        effects.append(.ready)
         alarms.cancel(.join)
         effects.append(.event(.joined(session)))
         for number in topics.inOrder { settle(topic: number, at: now, into: &effects) }

@@ -64,6 +64,7 @@ package struct ClientMachine: ProtocolMachine {
         case .received(let message): receive(message, at: now, into: &effects)
         case .undecodable(let reason): receive(undecodable: reason, at: now, into: &effects)
         case .lost(let unsent): lose(unsent: Set(unsent.compactMap(\.ownRequest)), at: now, into: &effects)
+        case .paused, .resumed: break
         case .command(let command): handle(command, at: now, into: &effects)
         }
     }

@@ -1,6 +1,6 @@
 import Holdfast
 import HoldfastTesting
-import ProtocolClient
+import HoldfastProtocols
 import ProtocolCore
 import MachineCore
 import Testing
@@ -83,7 +83,7 @@ import WebSocketRuntime
     @Test func `a message that cannot be written ends the connection, and the others leave`() async throws {
         put("1", "", "2")
         queue.drain()
-        #expect(told == [.reconnect(after: .zero, .internalError, reason: "a message cannot be written")])
+        #expect(told == [.reject(.internalError, reason: "a message cannot be written")])
         var messages = WebSocketConnection(far).messages.makeAsyncIterator()
         #expect(try await messages.next() == .text("1"))
         #expect(try await messages.next() == .text("2"))

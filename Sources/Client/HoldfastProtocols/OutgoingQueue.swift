@@ -108,7 +108,7 @@ public import WebSocketRuntime
 
     @inlinable func encoded(_ message: Sent) -> Message? {
         do { return try encode(message) } catch {
-            end(.reconnect(after: .zero, .internalError, reason: "a message cannot be written"), connection)
+            end(.reject(.internalError, reason: "a message cannot be written"), connection)
             return nil
         }
     }

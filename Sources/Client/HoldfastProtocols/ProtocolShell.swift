@@ -21,6 +21,10 @@ public import WebSocketRuntime
         @usableFromInline var actions: [View.Action] = []
         /// The socket is to be stopped, and there is no connection that could say so.
         @usableFromInline var stops = false
+        /// The connection became ready, which the socket is to hear.
+        @usableFromInline var hasBecomeReady = false
+        /// The rules have ended the present connection: nothing of it counts any more.
+        @usableFromInline var isEnding = false
         @usableFromInline var complaint: String?
         @usableFromInline var closure: Closure?
         @usableFromInline var isOver = false
@@ -53,7 +57,11 @@ public import WebSocketRuntime
                 receive(message, coding, queue)
                 // A peer that asks for more than it takes is read no further.
                 if queue.count >= OutgoingLimits.reader { await queue.room(below: OutgoingLimits.reader) }
-                if !View.mayReadOn(in: self) { await View.pace(in: self) }
+                if !View.mayReadOn(in: self) {
+                    tell(.paused)
+                    await View.pace(in: self)
+                    tell(.resumed)
+                }
             case .state(.connected): break
             case .state(.waiting(_, let cause)), .state(.disconnected(let cause)): lose(because: cause)
             case .state: lose(because: nil)
@@ -78,7 +86,7 @@ public import WebSocketRuntime
             guard !state.isOver else { return false }
             lose(&state, now, because: nil)
             state.view.open(coding, in: self, &state.actions)
-            state.queue = queue
+            (state.queue, state.isEnding) = (queue, false)
             state.machine.handle(.opened(coding.greeting), at: now, into: &state.effects)
             return true
         }
@@ -107,7 +115,16 @@ public import WebSocketRuntime
         } catch {
             input = .undecodable("\(error)")
         }
-        change { state, now in if state.queue === queue { state.machine.handle(input, at: now, into: &state.effects) } }
+        change { state, now in
+            if state.queue === queue, !state.isEnding { state.machine.handle(input, at: now, into: &state.effects) }
+        }
+    }
+
+    /// Tells the machine something of the present connection.
+    @inlinable func tell(_ input: Rules.Input) {
+        change { state, now in
+            if state.queue != nil, !state.isEnding { state.machine.handle(input, at: now, into: &state.effects) }
+        }
     }
 
     /// Tells everybody that nothing more comes.
@@ -126,15 +143,17 @@ public import WebSocketRuntime
 
     /// Changes the state, then does what the machine asks for.
     @inlinable func change<Value>(_ body: (inout State, Moment) -> Value) -> Value {
-        let (value, queue, actions, stops) = state.withLockedValue { state -> (Value, Queue?, [View.Action], Bool) in
+        let (value, queue, ready, actions, stops) = state.withLockedValue { state -> (Value, Queue?, Queue?, [View.Action], Bool) in
             let value = body(&state, time.now())
             carryOut(&state)
             if !state.isOver, let deadline = state.machine.deadline, timer.ringsAfter(deadline) {
                 timer.set(deadline) { [weak self] in self?.wake() }
             }
-            defer { (state.hasOutput, state.actions, state.stops) = (false, [], false) }
-            return (value, state.hasOutput ? state.queue : nil, state.actions, state.stops)
+            defer { (state.hasOutput, state.hasBecomeReady, state.actions, state.stops) = (false, false, [], false) }
+            let (queue, ready) = (state.hasOutput ? state.queue : nil, state.hasBecomeReady ? state.queue : nil)
+            return (value, queue, ready, state.actions, state.stops)
         }
+        if let ready { socket.noteReady(ready.connection) }
         queue?.drain()
         for action in actions { View.perform(action, in: self) }
         if stops { end(.stop, nil) }
@@ -153,10 +172,15 @@ public import WebSocketRuntime
             if View.Coding.isEphemeral(message), queue.count >= OutgoingLimits.ephemeral { break }
             queue.put(.message(message))
             state.hasOutput = true
+        case .ready:
+            guard state.queue != nil, !state.isEnding else { break }
+            state.hasBecomeReady = true
+            state.view.becomeReady(in: self, &state.actions)
         case .end(let end):
             state.complaint = end.complaint ?? state.complaint
             state.view.drop(end, in: self)
             state.queue?.put(.end(end))
+            state.isEnding = true
             (state.hasOutput, state.stops) = (true, state.stops || end == .stop && state.queue == nil)
         case .event(let event): state.view.hear(event, in: self, &state.actions)
         }
@@ -169,6 +193,9 @@ public import WebSocketRuntime
         if socket.socket == nil { finish(nil) }
         socket.end(end, connection)
     }
+
+    /// The states of the socket; nil if it is gone.
+    package var socketStates: StateSequence<WebSocketState>? { socket.socket?.states }
 
     /// Closes the socket for good.
     @usableFromInline package func stop() { end(.stop, nil) }

@@ -9,9 +9,21 @@ import WebSocketRuntime
     }
     private let reference: LockedValue<Weak>
 
-    @usableFromInline package init(_ socket: WebSocket) { reference = LockedValue(Weak(socket: socket)) }
+    @usableFromInline package init(_ socket: WebSocket) {
+        reference = LockedValue(Weak(socket: socket))
+        socket.countProtocol(1)
+    }
+
+    deinit { socket?.countProtocol(-1) }
 
     package var socket: WebSocket? { reference.withLockedValue { $0.socket } }
+
+    /// The protocol says that a connection serves it.
+    @usableFromInline package func noteReady(_ connection: WebSocketConnection) {
+        guard let socket else { return }
+        // SAFETY: the socket takes a note, and waits for nothing.
+        Task { await socket.noteReady(connection) }
+    }
 
     /// Ends a connection, without waiting for it.
     ///
@@ -28,6 +40,10 @@ import WebSocketRuntime
             guard let connection else { return }
             guard let socket else { return connection.abort() }
             Task { await socket.reconnect(connection, after: pause, code: code, reason: reason) }
+        case .reject(let code, let reason):
+            guard let connection else { return }
+            guard let socket else { return connection.abort() }
+            Task { await socket.reject(connection, code: code, reason: reason) }
         case .stop:
             guard let socket else { return }
             Task { await socket.close() }
@@ -39,7 +55,7 @@ extension ConnectionEnd {
     /// What was wrong with the peer.
     @usableFromInline package var complaint: String? {
         switch self {
-        case .cut(let reason), .close(_, let reason), .reconnect(_, _, let reason): reason
+        case .cut(let reason), .close(_, let reason), .reconnect(_, _, let reason), .reject(_, let reason): reason
         case .stop: nil
         }
     }

@@ -1,6 +1,5 @@
 public import Holdfast
 public import ProtocolCore
-public import WebSocketCore
 
 /// What an app sees of a protocol, as a value that its shell keeps behind a lock.
 @usableFromInline package protocol ProtocolView: Sendable {
@@ -25,6 +24,8 @@ public import WebSocketCore
 
     /// There is a new connection.
     mutating func open(_ coding: Coding, in shell: ProtocolShell<Self>, _ actions: inout [Action])
+    /// The connection serves the protocol.
+    mutating func becomeReady(in shell: ProtocolShell<Self>, _ actions: inout [Action])
     /// There is no connection: told also where there was none.
     ///
     /// - Parameters:
@@ -46,32 +47,6 @@ public import WebSocketCore
 extension ProtocolView {
     @inlinable package static func mayReadOn(in shell: ProtocolShell<Self>) -> Bool { true }
     @inlinable package static func pace(in shell: ProtocolShell<Self>) async {}
+    @inlinable package mutating func becomeReady(in shell: ProtocolShell<Self>, _ actions: inout [Action]) {}
     @inlinable package mutating func drop(_ end: ConnectionEnd, in shell: ProtocolShell<Self>) {}
-}
-
-/// How the messages of a protocol lie in messages of a WebSocket, on one connection.
-@usableFromInline package protocol ProtocolCoding: Sendable {
-    /// What the app says of itself on this connection.
-    associatedtype Greeting: Sendable
-    /// A message of the peer's.
-    associatedtype Received: Sendable
-    /// A message to the peer.
-    associatedtype Sent: Sendable
-
-    /// What the app says of itself on this connection.
-    var greeting: Greeting { get }
-    /// What the peer has sent; nil if a later version of the protocol may send it, and it says nothing to this one.
-    func decode(_ message: Message) throws -> Received?
-    /// What to send.
-    func encode(_ message: Sent) throws -> Message
-    /// Whether a message is left out rather than sent late.
-    static func isEphemeral(_ message: Sent) -> Bool
-}
-
-extension ProtocolCoding {
-    @inlinable package static func isEphemeral(_ message: Sent) -> Bool { false }
-}
-
-extension ProtocolCoding where Greeting == NoGreeting {
-    @inlinable package var greeting: NoGreeting { nil }
 }

@@ -1,0 +1,220 @@
+import Holdfast
+import MachineCore
+import ProtocolCore
+import WebSocketCore
+import WebSocketRuntime
+
+/// Runs the rules of a ``ProtocolClient``.
+typealias ClientShell<Rules: ProtocolMachine> = ProtocolShell<ClientView<Rules>> where Rules.Event: ProtocolEvent
+
+/// What never changes for a ``ProtocolClient``.
+struct ClientContext<Rules: ProtocolMachine>: Sendable {
+    let makeCoding: @Sendable (Opening) async throws(ConnectionEnd) -> ClientCoding<Rules>
+    /// The state.
+    let changes = Changes()
+    /// A consumer has taken something that nothing was read for.
+    let relief = Changes()
+
+    init(_ makeCoding: @escaping @Sendable (Opening) async throws(ConnectionEnd) -> ClientCoding<Rules>) { self.makeCoding = makeCoding }
+}
+
+/// The app's coding, whatever its type is.
+struct ClientCoding<Rules: ProtocolMachine>: ProtocolCoding {
+    let greeting: Rules.Greeting
+    private let decoding: @Sendable (Message) throws -> Rules.Received?
+    private let encoding: @Sendable (Rules.Sent) throws -> Message
+
+    init<Coding: ProtocolCoding>(_ coding: Coding)
+    where Coding.Greeting == Rules.Greeting, Coding.Received == Rules.Received, Coding.Sent == Rules.Sent {
+        (greeting, decoding, encoding) = (coding.greeting, coding.decode, coding.encode)
+    }
+
+    func decode(_ message: Message) throws -> Rules.Received? { try decoding(message) }
+    func encode(_ message: Rules.Sent) throws -> Message { try encoding(message) }
+}
+
+/// What an app sees of its own protocol: who waits for which events.
+struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: ProtocolEvent {
+    typealias Coding = ClientCoding<Rules>
+    typealias Context = ClientContext<Rules>
+    typealias Mailbox = StreamMailbox<Rules.Event, Rules.Event>
+    /// Who hears of a request.
+    enum Recipient {
+        case reply(Reply<Rules.Event, WebSocketError>)
+        case stream(Mailbox)
+
+        func end(_ error: WebSocketError?) {
+            switch self {
+            case .reply(let reply): reply.end(.failure(error ?? .over))
+            case .stream(let mailbox): mailbox.finish(error.map { .failure($0) } ?? .success(()))
+            }
+        }
+    }
+    enum Action {
+        case announce(Changes)
+        case answer(Reply<Rules.Event, WebSocketError>, Rules.Event)
+        case end(Recipient, WebSocketError?)
+    }
+
+    private var recipients: [RequestID: Recipient] = [:]
+    /// How many of them wait for one answer.
+    private var replies = 0
+    private var followers: [ObjectIdentifier: Mailbox] = [:]
+    /// Those for which nothing is read at present.
+    private var full: [ObjectIdentifier: Mailbox] = [:]
+    /// Why there is no connection.
+    private(set) var cause: WebSocketError?
+    private(set) var isReady = false
+    private var isSocketOver = false
+    private(set) var end: WebSocketError??
+
+    var state: ProtocolState {
+        if let end { return .closed(end) }
+        if isReady { return .ready }
+        return cause.map { .waiting($0) } ?? .connecting
+    }
+
+    static func coding(for opening: Opening, in shell: ClientShell<Rules>) async throws(ConnectionEnd) -> ClientCoding<Rules> {
+        try await shell.context.makeCoding(opening)
+    }
+
+    static func mayReadOn(in shell: ClientShell<Rules>) -> Bool { shell.access { view in view.mayReadOn() } }
+    /// Waits for the consumers, or for the end of the socket: that must not stand behind what they do not take.
+    static func pace(in shell: ClientShell<Rules>) async {
+        let states = shell.socketStates
+        // SAFETY: cancelled as soon as the wait is over.
+        let watch = Task {
+            if let states { for await state in states { if case .closed = state { break } } }
+            guard !Task.isCancelled else { return }
+            shell.access { view in view.isSocketOver = true }
+            shell.context.relief.announce()
+        }
+        defer { watch.cancel() }
+        await shell.context.relief.first { mayReadOn(in: shell) ? () : nil }
+    }
+
+    private mutating func mayReadOn() -> Bool {
+        if full.isEmpty || end != nil || isSocketOver { return true }
+        full = full.filter { $0.value.isHeld }
+        // A consumer may wait for an answer before it takes more, so reading goes on for that, within bounds.
+        let isAwaited = replies > 0 && full.values.allSatisfy { $0.pending < OutgoingLimits.reader }
+        return full.isEmpty || isAwaited
+    }
+
+    mutating func open(_ coding: Coding, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+        cause = nil
+        actions.append(.announce(shell.context.changes))
+    }
+
+    mutating func becomeReady(in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+        isReady = true
+        actions.append(.announce(shell.context.changes))
+    }
+
+    mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+        if isReady || self.cause == nil && cause != nil { actions.append(.announce(shell.context.changes)) }
+        (isReady, self.cause) = (false, cause ?? self.cause)
+    }
+
+    mutating func hear(_ event: Rules.Event, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+        guard let id = event.request else {
+            for (key, mailbox) in followers where mailbox.push(event) { full[key] = mailbox }
+            return
+        }
+        switch recipients[id] {
+        // Whoever waits for one answer has no use for what comes before it.
+        case .reply(let reply)?: if event.isLast { actions.append(.answer(reply, event)) }
+        case .stream(let mailbox)?:
+            full[ObjectIdentifier(mailbox)] = mailbox.push(event) && !event.isLast ? mailbox : nil
+            if event.isLast { actions.append(.end(.stream(mailbox), nil)) }
+        case nil: break
+        }
+        if event.isLast { _ = remove(id) }
+    }
+
+    mutating func end(_ closure: Closure?, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+        end = .some(closure?.error)
+        isReady = false
+        for recipient in recipients.values { actions.append(.end(recipient, closure?.error)) }
+        for mailbox in followers.values { actions.append(.end(.stream(mailbox), closure?.error)) }
+        (recipients, replies, followers, full) = ([:], 0, [:], [:])
+        actions += [.announce(shell.context.changes), .announce(shell.context.relief)]
+    }
+
+    static func perform(_ action: Action, in shell: ClientShell<Rules>) {
+        switch action {
+        case .announce(let changes): changes.announce()
+        case .answer(let reply, let event): reply.end(.success(event))
+        case .end(let recipient, let error): recipient.end(error)
+        }
+    }
+
+    // MARK: - Who hears what
+
+    /// Adds a recipient; an error if nothing comes any more.
+    fileprivate mutating func add(_ recipient: Recipient, of id: RequestID) -> WebSocketError?? {
+        if let end { return end }
+        recipients[id] = recipient
+        if case .reply = recipient { replies += 1 }
+        return nil
+    }
+
+    fileprivate mutating func remove(_ id: RequestID) -> Recipient? {
+        let recipient = recipients.removeValue(forKey: id)
+        switch recipient {
+        case .reply?: replies -= 1
+        case .stream(let mailbox)?: full[ObjectIdentifier(mailbox)] = nil
+        case nil: break
+        }
+        return recipient
+    }
+
+    fileprivate mutating func add(_ follower: Mailbox) -> WebSocketError?? {
+        if let end { return end }
+        followers[ObjectIdentifier(follower)] = follower
+        return nil
+    }
+
+    fileprivate mutating func remove(_ follower: Mailbox) {
+        followers[ObjectIdentifier(follower)] = nil
+        full[ObjectIdentifier(follower)] = nil
+    }
+}
+
+extension ProtocolShell {
+    /// Starts a request, unless all is over or the task is cancelled already: then whoever waits is told at once, and this is false.
+    func begin<Rules>(_ recipient: ClientView<Rules>.Recipient, _ id: RequestID, _ command: Rules.Command) -> Bool
+    where View == ClientView<Rules> {
+        let failure = self.command { view, _ -> (Rules.Command?, WebSocketError??) in
+            // Looked at under the lock: who cancels later finds the recipient.
+            if case .reply = recipient, Task.isCancelled { return (nil, .some(.abandoned)) }
+            let failure = view.add(recipient, of: id)
+            return (failure == nil ? command : nil, failure)
+        }
+        if let failure { recipient.end(failure) }
+        if case .reply = recipient { context.relief.announce() }
+        return failure == nil
+    }
+
+    /// Nobody waits for a request any more.
+    func cancel<Rules>(_ id: RequestID, with command: Rules.Command?) where View == ClientView<Rules> {
+        let recipient = self.command { view, _ -> (Rules.Command?, ClientView<Rules>.Recipient?) in
+            let recipient = view.remove(id)
+            return (recipient == nil ? nil : command, recipient)
+        }
+        if case .reply(let reply)? = recipient { reply.end(.failure(.abandoned)) }
+    }
+
+    func follow<Rules>(_ mailbox: ClientView<Rules>.Mailbox) where View == ClientView<Rules> {
+        if let end = access({ view in view.add(mailbox) }) { ClientView<Rules>.Recipient.stream(mailbox).end(end) }
+    }
+
+    func unfollow<Rules>(_ mailbox: ClientView<Rules>.Mailbox) where View == ClientView<Rules> { access { view in view.remove(mailbox) } }
+}
+
+extension WebSocketError {
+    /// This side has closed.
+    static var over: WebSocketError { WebSocketError(TransportError(.closed, "the client is closed")) }
+    /// The task that waited is cancelled.
+    static var abandoned: WebSocketError { WebSocketError(TransportError(.cancelled, "the wait was cancelled")) }
+}

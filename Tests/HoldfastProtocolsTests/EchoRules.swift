@@ -1,0 +1,64 @@
+import HoldfastProtocols
+import MachineCore
+import ProtocolCore
+
+/// A protocol for tests: what is asked is sent as it is, and each answer names its request.
+///
+/// `hello` is answered with `welcome`; `+7` and `-7` are events of request 7, the second its last; what is neither is for everybody.
+struct EchoRules: ProtocolMachine, Hashable {
+    typealias Received = String
+    typealias Sent = String
+    enum Command: Hashable, Sendable {
+        case ask(RequestID, String)
+        case cancel(RequestID)
+        case stop
+    }
+    struct Event: ProtocolEvent, Hashable {
+        var request: RequestID?
+        var isLast = true
+        var text: String
+    }
+    private(set) var isReady = false
+    /// How often nothing was read for a consumer.
+    private(set) var pauses = 0
+    private(set) var cancelled: [RequestID] = []
+    private var waiting: [String] = []
+
+    var deadline: Moment? { nil }
+    func wake(at now: Moment, into effects: inout [Effect]) {}
+
+    mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+        switch input {
+        case .opened: effects.append(.send("hello"))
+        case .lost(let unsent):
+            isReady = false
+            effects.append(.event(Event(text: "lost \(unsent.count)")))
+        case .paused: pauses += 1
+        case .resumed: break
+        case .received("welcome"):
+            isReady = true
+            effects.append(.ready)
+            for text in waiting { effects.append(.send(text)) }
+            waiting = []
+        case .received("bad"): effects.append(.end(.reject(.protocolError, reason: "that was bad")))
+        case .received(let text):
+            let id = text.first == "+" || text.first == "-" ? UInt64(text.dropFirst()).map { RequestID($0) } : nil
+            effects.append(.event(Event(request: id, isLast: text.first != "+", text: text)))
+        case .undecodable(let reason): effects.append(.end(.reject(.invalidPayload, reason: reason)))
+        case .command(.ask(let id, let text)):
+            let message = "\(id.number) \(text)"
+            if isReady { effects.append(.send(message)) } else { waiting.append(message) }
+        case .command(.cancel(let id)): cancelled.append(id)
+        case .command(.stop): effects.append(.end(.stop))
+        }
+    }
+}
+
+struct EchoCoding: ProtocolCoding {
+    struct Unreadable: Error {}
+    func decode(_ message: Message) throws -> String? {
+        guard case .text(let text) = message else { throw Unreadable() }
+        return text == "later version" ? nil : text
+    }
+    func encode(_ message: String) throws -> Message { .text(message) }
+}

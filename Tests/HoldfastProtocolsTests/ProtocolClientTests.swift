@@ -1,0 +1,322 @@
+import Holdfast
+import HoldfastProtocols
+import HoldfastTesting
+import MachineCore
+import ProtocolCore
+import Testing
+import WebSocketCore
+
+@Suite(.timeLimit(.minutes(1))) struct ProtocolClientTests {
+    private typealias Client = ProtocolClient<EchoRules>
+    private let clock = ManualClock()
+    private let server: MemoryServer
+    private let socket: WebSocket
+
+    init() {
+        let server = MemoryServer(clock: clock)
+        var options = WebSocketOptions()
+        options.reconnect.backoff = Backoff(base: .seconds(1), jitter: .proportional(0))
+        self.server = server
+        socket = WebSocket(options, clock: clock, connect: server.connect)
+    }
+
+    private func client() -> Client { Client(EchoRules(), over: socket, clock: clock) { _ in EchoCoding() } }
+
+    /// The server's end of the next connection, after its hello.
+    private func peer(isReady: Bool = true) async throws -> (MemoryTransport, WebSocketMessages.AsyncIterator) {
+        let peer = try #require(await server.nextAttempt()).accept()
+        var messages = WebSocketConnection(peer).messages.makeAsyncIterator()
+        #expect(try await messages.next() == .text("hello"))
+        if isReady { try await peer.send(.text("welcome")) }
+        return (peer, messages)
+    }
+
+    private func pause(_ duration: Duration = .seconds(1)) async {
+        while await clock.nextSleep() != duration {}
+        clock.advance(by: duration)
+    }
+
+    // MARK: - Requests
+
+    @Test func `a request waits for its last event, and gets that one`() async throws {
+        let client = client()
+        async let answer = client.request { .ask($0, "a") }
+        var (peer, messages) = try await peer()
+        #expect(try await messages.next() == .text("1 a"))
+        for text in ["+1", "-9", "news", "-1"] { try await peer.send(.text(text)) }
+        #expect(try await answer == EchoRules.Event(request: RequestID(1), text: "-1"))
+    }
+
+    @Test func `requests have ids of their own`() async throws {
+        let client = client()
+        async let one = client.request { .ask($0, "a") }
+        async let other = client.request { .ask($0, "b") }
+        var (peer, messages) = try await peer()
+        _ = (try await messages.next(), try await messages.next())
+        for text in ["-2", "-1"] { try await peer.send(.text(text)) }
+        #expect(try await Set([one.text, other.text]) == ["-1", "-2"])
+    }
+
+    @Test func `a cancelled request fails at once, and the rules hear of it`() async throws {
+        let client = client()
+        let task = Task { try await client.request({ .ask($0, "a") }, cancel: { .cancel($0) }) }
+        var (_, messages) = try await peer()
+        _ = try await messages.next()
+        task.cancel()
+        await #expect(throws: WebSocketError.self) { try await task.value }
+        #expect(client.read(\.cancelled) == [RequestID(1)])
+    }
+
+    @Test func `a request of a cancelled task is not begun`() async throws {
+        let client = client()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            do throws(WebSocketError) { _ = try await client.request { .ask($0, "a") } } catch { return error.code == .cancelled }
+            return false
+        }
+        #expect(await task.value)
+        #expect(client.read(\.cancelled) == [])
+    }
+
+    @Test func `what waits when the client is closed hears that, and so does what comes later`() async throws {
+        let client = client()
+        async let answer = code { _ = try await client.request { .ask($0, "a") } }
+        var (_, messages) = try await peer()
+        _ = try await messages.next()
+        await client.close()
+        #expect(await answer == .closed)
+        #expect(await code { _ = try await client.request { .ask($0, "b") } } == .closed)
+        #expect(await code { try await client.ready() } == .closed)
+        var events = client.stream({ .ask($0, "c") }, cancel: { .cancel($0) }).makeAsyncIterator()
+        #expect(try await events.next() == nil)
+    }
+
+    @Test func `when the rules stop, the socket closes, and all that waits ends`() async throws {
+        let client = client()
+        async let answer = code { _ = try await client.request { .ask($0, "a") } }
+        let (_, messages) = try await peer()
+        var rest = messages
+        _ = try await rest.next()
+        client.perform(.stop)
+        #expect(await answer == .closed)
+        for await state in client.states { if case .closed(nil) = state { return } }
+        Issue.record("the client did not say that it is closed")
+    }
+
+    private func code(_ body: () async throws -> Void) async -> WebSocketError.Code? {
+        do { try await body() } catch { return (error as? WebSocketError)?.code }
+        return nil
+    }
+
+    // MARK: - Streams
+
+    @Test func `a stream has the events of its request until the last`() async throws {
+        let client = client()
+        let events = client.stream({ .ask($0, "a") }, cancel: { .cancel($0) })
+        let (peer, _) = try await peer()
+        for text in ["+1", "+1", "+2", "news", "-1", "+1"] { try await peer.send(.text(text)) }
+        var texts: [String] = []
+        for try await event in events { texts.append(event.text) }
+        #expect(texts == ["+1", "+1", "-1"])
+    }
+
+    @Test func `when nobody wants a stream any more, the rules hear of it`() async throws {
+        let client = client()
+        var events: ProtocolEvents? = client.stream({ .ask($0, "a") }, cancel: { .cancel($0) })
+        _ = try await peer()
+        #expect(client.read(\.cancelled) == [])
+        withExtendedLifetime(events) {}
+        events = nil
+        #expect(client.read(\.cancelled) == [RequestID(1)])
+    }
+
+    @Test func `a stream that has ended is not cancelled`() async throws {
+        let client = client()
+        var events: ProtocolEvents? = client.stream({ .ask($0, "a") }, cancel: { .cancel($0) })
+        let (peer, _) = try await peer()
+        try await peer.send(.text("-1"))
+        if let stream = events { for try await _ in stream {} }
+        events = nil
+        #expect(client.read(\.cancelled) == [])
+    }
+
+    @Test func `everybody who follows has the events that are about no request`() async throws {
+        let client = client()
+        let (one, other) = (client.events(), client.events(delivery: .latest))
+        let (peer, _) = try await peer()
+        for text in ["a", "-1", "b"] { try await peer.send(.text(text)) }
+        await peer.closeAndWait(for: client)
+        var texts: [String] = []
+        for try await event in one { texts.append(event.text) }
+        #expect(texts == ["a", "b", "lost 0"])
+        var newest = other.makeAsyncIterator()
+        #expect(try await newest.next()?.text == "lost 0")
+        #expect(try await newest.next() == nil)
+    }
+
+    @Test func `while a consumer is full nothing is read, and what follows comes when it has taken some`() async throws {
+        let client = client()
+        let events = client.events(delivery: .everyMessage(capacity: 2))
+        let (peer, _) = try await peer()
+        async let answer = client.request { .ask($0, "a") }
+        for number in 0..<10 { try await peer.send(.text("news \(number)")) }
+        try await peer.send(.text("-1"))
+        var iterator = events.makeAsyncIterator()
+        for number in 0..<10 { #expect(try await iterator.next()?.text == "news \(number)") }
+        #expect(try await answer.text == "-1")
+    }
+
+    @Test func `a full consumer that is gone holds nobody up`() async throws {
+        let client = client()
+        var events: ProtocolEvents? = client.events(delivery: .everyMessage(capacity: 1))
+        let (peer, _) = try await peer()
+        async let answer = client.request { .ask($0, "a") }
+        for number in 0..<10 { try await peer.send(.text("news \(number)")) }
+        try await peer.send(.text("-1"))
+        withExtendedLifetime(events) {}
+        events = nil
+        #expect(try await answer.text == "-1")
+    }
+
+    @Test func `the last event of a full stream that nobody reads holds nobody up`() async throws {
+        let client = client()
+        var events: ProtocolEvents? = client.stream(delivery: .everyMessage(capacity: 1), { .ask($0, "a") }, cancel: { .cancel($0) })
+        let (peer, _) = try await peer()
+        try await peer.send(.text("-1"))
+        withExtendedLifetime(events) {}
+        events = nil
+        async let answer = client.request { .ask($0, "b") }
+        try await peer.send(.text("-2"))
+        #expect(try await answer.text == "-2")
+    }
+
+    @Test func `a consumer that waits for an answer before it takes more gets it`() async throws {
+        let client = client()
+        let events = client.events(delivery: .everyMessage(capacity: 2))
+        let (peer, _) = try await peer()
+        for number in 0..<10 { try await peer.send(.text("news \(number)")) }
+        while client.read(\.pauses) == 0 { await Task.yield() }
+        async let answer = client.request { .ask($0, "a") }
+        try await peer.send(.text("-1"))
+        #expect(try await answer.text == "-1")
+        var iterator = events.makeAsyncIterator()
+        for number in 0..<10 { #expect(try await iterator.next()?.text == "news \(number)") }
+    }
+
+    @Test func `the end of the socket is heard though a consumer is full, and what came before is not lost`() async throws {
+        let client = client()
+        let events = client.events(delivery: .everyMessage(capacity: 2))
+        let (peer, _) = try await peer()
+        for number in 0..<5 { try await peer.send(.text("news \(number)")) }
+        while client.read(\.pauses) == 0 { await Task.yield() }
+        await client.socket.close()
+        for await state in client.states { if case .closed = state { break } }
+        var texts: [String] = []
+        for try await event in events { texts.append(event.text) }
+        #expect(texts == ["news 0", "news 1", "news 2", "news 3", "news 4", "lost 0"])
+    }
+
+    // MARK: - Connections
+
+    @Test func `nothing of a connection counts that the rules have ended`() async throws {
+        let client = client()
+        let events = client.events()
+        let (peer, _) = try await peer()
+        for text in ["a", "bad", "b", "welcome"] { try await peer.send(.text(text)) }
+        await pause()
+        let (second, _) = try await self.peer()
+        try await second.send(.text("c"))
+        var iterator = events.makeAsyncIterator()
+        for text in ["a", "lost 0", "c"] { #expect(try await iterator.next()?.text == text) }
+    }
+
+    @Test func `it is ready once the rules say so, and waits when the connection is lost`() async throws {
+        let client = client()
+        let (peer, _) = try await peer(isReady: false)
+        #expect(client.state.isConnecting)
+        try await peer.send(.text("welcome"))
+        try await client.ready()
+        #expect(client.read(\.isReady))
+        peer.cut()
+        for await state in client.states { if case .waiting = state { break } }
+        await pause()
+        _ = try await self.peer()
+        try await client.ready()
+    }
+
+    @Test func `waiting to be ready ends in time`() async throws {
+        let client = client()
+        async let outcome = code { try await client.ready(within: .seconds(7)) }
+        _ = try await peer(isReady: false)
+        await pause(.seconds(7))
+        #expect(await outcome == .timedOut)
+    }
+
+    @Test func `connections that the rules give up are followed by longer and longer waits, however ready they were`() async throws {
+        let client = client()
+        for wait in [1, 2, 4] {
+            let (peer, _) = try await peer()
+            try await client.ready()
+            try await peer.send(.text("bad"))
+            #expect(client.closure == nil)
+            await pause(.seconds(wait))
+            #expect(client.complaint == "that was bad")
+        }
+    }
+
+    @Test func `a connection that is lost when it was ready is followed by the next one soon, each time`() async throws {
+        let client = client()
+        for _ in 0..<4 {
+            let (peer, _) = try await peer()
+            try await client.ready()
+            peer.cut()
+            await pause(.seconds(1))
+        }
+    }
+
+    @Test func `what cannot be decoded is told to the rules, and what says nothing to this version is left out`() async throws {
+        let client = client()
+        let events = client.events()
+        let (peer, _) = try await peer()
+        try await peer.send(.text("later version"))
+        try await peer.send(.text("a"))
+        var iterator = events.makeAsyncIterator()
+        #expect(try await iterator.next()?.text == "a")
+        try await peer.send(.binary([1]))
+        for await state in client.states { if case .waiting = state { break } }
+        #expect(client.complaint == "Unreadable()")
+    }
+
+    @Test func `a connection whose coding cannot be made is ended as that says`() async throws {
+        let client = Client(EchoRules(), over: socket, clock: clock) { opening throws(ConnectionEnd) in
+            guard opening.subprotocol == "echo" else { throw .stop }
+            return EchoCoding()
+        }
+        _ = try #require(await server.nextAttempt()).accept()
+        #expect(await code { try await client.ready() } == .closed)
+    }
+
+    @Test func `the last reference ends it`() async throws {
+        var client: Client? = client()
+        let (peer, _) = try await peer()
+        weak let gone = client
+        withExtendedLifetime(client) {}
+        client = nil
+        #expect(gone == nil)
+        // The test holds the socket, so the connection stays; the rules hear of it no more.
+        try await peer.send(.text("bad"))
+        #expect(socket.isConnected)
+    }
+}
+
+extension ProtocolState {
+    fileprivate var isConnecting: Bool { if case .connecting = self { true } else { false } }
+}
+
+extension MemoryTransport {
+    /// Closes in peace, which is the end of the client.
+    fileprivate func closeAndWait(for client: ProtocolClient<EchoRules>) async {
+        _ = await close(CloseFrame(.normal))
+        for await state in client.states { if case .closed = state { return } }
+    }
+}

@@ -1,0 +1,128 @@
+import HoldfastTesting
+import MachineCore
+import ProtocolCore
+import Testing
+
+@Suite struct PendingRequestsTests {
+    private var requests = PendingRequests<Int, String>(limit: 3)
+
+    private mutating func sendAll(within window: Int = .max) -> [Int] {
+        var ids: [Int] = []
+        while let next = requests.next(within: window) { ids.append(next.id) }
+        return ids
+    }
+
+    @Test mutating func `requests are sent once, in order, and end once`() {
+        #expect(requests.add(1, "a") && requests.add(2, "b"))
+        #expect(sendAll() == [1, 2] && sendAll() == [])
+        #expect(requests.end(1)?.request == "a")
+        #expect(requests.end(1) == nil && requests[1] == nil && requests[2] == "b" && requests.count == 1)
+    }
+
+    @Test mutating func `no more are on their way than the window allows`() {
+        for id in 1...3 { #expect(requests.add(id, "") == true) }
+        #expect(sendAll(within: 2) == [1, 2])
+        _ = requests.end(1)
+        #expect(sendAll(within: 2) == [3])
+    }
+
+    @Test mutating func `one that is not sent yet takes no place in the window when it ends`() {
+        for id in 1...3 { #expect(requests.add(id, "") == true) }
+        #expect(sendAll(within: 1) == [1])
+        _ = requests.end(3)
+        #expect(sendAll(within: 1) == [])
+        _ = requests.end(1)
+        #expect(sendAll(within: 1) == [2])
+    }
+
+    @Test mutating func `more than the limit, or the same id, is not added`() {
+        for id in 1...3 { #expect(requests.add(id, "") == true) }
+        #expect(requests.isFull && !requests.add(4, ""))
+        _ = requests.end(2)
+        #expect(!requests.add(1, "other") && requests[1] == "")
+        #expect(requests.add(4, "") == true)
+    }
+
+    @Test mutating func `after a loss all are sent again in the order in which they were added`() {
+        for id in [5, 1, 3] { #expect(requests.add(id, "") == true) }
+        #expect(sendAll(within: 2) == [5, 1])
+        requests.lose(unsent: [])
+        #expect(sendAll() == [5, 1, 3])
+    }
+
+    @Test mutating func `what the connection never took has not arrived, unless an earlier one took it`() {
+        for id in 1...3 { #expect(requests.add(id, "") == true) }
+        #expect(sendAll(within: 2) == [1, 2])
+        #expect(requests.all.map(\.mayHaveArrived) == [true, true, false])
+        requests.lose(unsent: [2])
+        #expect(requests.all.map(\.mayHaveArrived) == [true, false, false])
+        _ = sendAll()
+        requests.lose(unsent: [1, 2, 3])
+        #expect(requests.endAll().map(\.mayHaveArrived) == [true, false, false])
+        #expect(requests.count == 0 && sendAll() == [])
+    }
+
+    @Test mutating func `a request without an answer in time is overdue once`() {
+        #expect(requests.add(1, "a", due: Moment(.seconds(5))) && requests.add(2, "b", due: Moment(.seconds(3))) && requests.add(3, "c"))
+        #expect(requests.deadline == Moment(.seconds(3)))
+        #expect(requests.overdue(at: Moment(.seconds(2))) == nil)
+        #expect(requests.overdue(at: Moment(.seconds(5)))?.id == 2)
+        #expect(requests.overdue(at: Moment(.seconds(5)))?.id == 1)
+        #expect(requests.overdue(at: Moment(.seconds(9))) == nil && requests.deadline == nil && requests.count == 1)
+    }
+
+    @Test mutating func `an answer takes the deadline away`() {
+        #expect(requests.add(1, "a", due: Moment(.seconds(5))) == true)
+        _ = requests.end(1)
+        #expect(requests.deadline == nil)
+    }
+
+    @Test mutating func `ids of what ends before it is sent do not pile up`() {
+        for id in 1...100_000 {
+            #expect(requests.add(id, "") == true)
+            #expect(requests.end(id) != nil)
+        }
+        #expect(requests.queuedIDs < 100 && sendAll() == [])
+    }
+
+    @Test func `two are the same if the same waits, whatever was before`() {
+        var (one, other) = (PendingRequests<Int, String>(), PendingRequests<Int, String>())
+        for id in 1...3 { #expect(one.add(id, "") == true) }
+        _ = one.end(1)
+        for id in 2...3 { #expect(other.add(id, "") == true) }
+        #expect(one == other && one.hashValue == other.hashValue)
+        _ = one.next()
+        #expect(one != other)
+    }
+
+    /// Against a list that does the same in the plainest way.
+    @Test(arguments: 1...UInt64(50)) func `anything in any order comes to the same as with a plain list`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var requests = PendingRequests<Int, Int>(limit: 8)
+        var model: [(id: Int, isSent: Bool, wasSent: Bool)] = []
+        for step in 0..<2000 {
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0, 1:
+                #expect(requests.add(step, step) == (model.count < 8))
+                if model.count < 8 { model.append((step, false, false)) }
+            case 2:
+                let expected = model.count(where: \.isSent) < 4 ? model.firstIndex { !$0.isSent } : nil
+                if let expected { model[expected].isSent = true }
+                #expect(requests.next(within: 4)?.id == expected.map { model[$0].id })
+            case 3:
+                guard let victim = model.indices.randomElement(using: &random) else { continue }
+                let gone = model.remove(at: victim)
+                #expect(requests.end(gone.id)?.mayHaveArrived == (gone.isSent || gone.wasSent))
+            default:
+                let unsent = Set(model.filter { $0.isSent && Bool.random(using: &random) }.map(\.id))
+                requests.lose(unsent: unsent)
+                for index in model.indices {
+                    if model[index].isSent, !unsent.contains(model[index].id) { model[index].wasSent = true }
+                    model[index].isSent = false
+                }
+            }
+            #expect(requests.all.map(\.id) == model.map(\.id))
+            #expect(requests.all.map(\.mayHaveArrived) == model.map { $0.isSent || $0.wasSent })
+        }
+    }
+}
