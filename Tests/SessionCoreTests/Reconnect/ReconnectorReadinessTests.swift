@@ -85,6 +85,18 @@ import Testing
         #expect(session.wait == .milliseconds(500) && session.waitingAttempt == 2)
     }
 
+    @Test mutating func `what is told late counts as it was told last`() {
+        start()
+        session.pass(.seconds(60))
+        session.lose()
+        becomeReady()
+        #expect(session.waitingAttempt == 1)
+        reject()
+        #expect(session.waitingAttempt == 2)
+        becomeReady()
+        #expect(session.waitingAttempt == 2, "what was given up does not become ready any more")
+    }
+
     @Test mutating func `one that was good for long and is given up then begins a new count`() {
         start()
         for _ in 0..<3 {

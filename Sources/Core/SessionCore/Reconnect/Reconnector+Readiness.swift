@@ -9,7 +9,7 @@ extension Reconnector {
     struct CountedLoss: Hashable {
         let generation: UInt64
         let failures, setbacks: Int
-        let wasStable: Bool
+        var wasStable: Bool
     }
 
     mutating func judge(_ generation: UInt64, isReady: Bool, at now: Moment, into effects: inout [Effect]) {
@@ -17,6 +17,7 @@ extension Reconnector {
         if let verdict, verdict.generation > generation || verdict.generation == generation && !verdict.isReady { return }
         verdict = Verdict(generation: generation, isReady: isReady)
         guard let lastLoss, lastLoss.generation == generation, lastLoss.wasStable != isReady else { return }
+        self.lastLoss?.wasStable = isReady
         count(lastLoss, wasStable: isReady)
         guard case .waiting = phase else { return }
         let end = now + spread(policy.backoff.delay(attempt: setbacks, using: &random), at: now)
