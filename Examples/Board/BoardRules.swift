@@ -54,8 +54,12 @@ package struct BoardRules: ProtocolMachine, Hashable {
             heartbeat.heard(at: now)
             receive(reply, at: now, into: &effects)
         case .undecodable(let reason): effects.append(.end(.reject(.invalidPayload, reason: reason)))
-        case .paused: heartbeat.stop()
-        case .resumed: heartbeat.heard(at: now)
+        case .paused:
+            heartbeat.stop()
+            follows.pause()
+        case .resumed:
+            heartbeat.heard(at: now)
+            follows.resume(at: now)
         case .command(let command): obey(command, at: now, into: &effects)
         }
     }
@@ -100,8 +104,7 @@ package struct BoardRules: ProtocolMachine, Hashable {
     private mutating func obey(_ command: Command, at now: Moment, into effects: inout [Effect]) {
         switch command {
         case .post(let id, let channel, let text, let patience):
-            let post = BoardRequest.post(id: id.number, channel: channel, text: text)
-            guard posts.add(id, post, due: patience.map { now + $0 }) else {
+            guard posts.add(id, .post(id: id.number, channel: channel, text: text), due: patience.map { now + $0 }) else {
                 return tell(id, .failed(reason: "too many wait", mayHaveArrived: false), into: &effects)
             }
             sendPosts(into: &effects)
@@ -126,8 +129,7 @@ package struct BoardRules: ProtocolMachine, Hashable {
     private func take(_ step: StandingRequests<RequestID>.Step?, into effects: inout [Effect]) {
         switch step {
         case .ask(let id)?:
-            guard let place = places[id] else { break }
-            effects.append(.send(.follow(id: id.number, channel: place.channel, after: place.cursor)))
+            if let place = places[id] { effects.append(.send(.follow(id: id.number, channel: place.channel, after: place.cursor))) }
         case .withdraw(let id)?: effects.append(.send(.unfollow(id: id.number)))
         case .unanswered?: effects.append(.end(.reject(.goingAway, reason: "the board does not answer")))
         case nil: break

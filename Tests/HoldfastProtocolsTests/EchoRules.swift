@@ -61,4 +61,5 @@ struct EchoCoding: ProtocolCoding {
         return text == "later version" ? nil : text
     }
     func encode(_ message: String) throws -> Message { .text(message) }
+    func isEphemeral(_ message: String) -> Bool { message.hasSuffix("~") }
 }

@@ -108,6 +108,28 @@ import WebSocketCore
         return nil
     }
 
+    @Test func `what is ephemeral is left out rather than sent late`() async throws {
+        var configuration = WebSocketConfiguration()
+        (configuration.limits.sendBuffer, configuration.limits.receiveBuffer) = (64, 64)
+        let server = MemoryServer(configuration: configuration, clock: clock)
+        let client = Client(EchoRules(), over: WebSocket(clock: clock, connect: server.connect), clock: clock) { _ in EchoCoding() }
+        let peer = try #require(await server.nextAttempt()).accept()
+        try await peer.send(.text("welcome"))
+        try await client.ready()
+        peer.stall()
+        for _ in 0..<200 { client.perform(.ask(RequestID(1), String(repeating: "x", count: 100))) }
+        client.perform(.ask(RequestID(2), "~"))
+        client.perform(.ask(RequestID(3), "last"))
+        peer.resume()
+        var messages = WebSocketConnection(peer).messages.makeAsyncIterator()
+        var last = Message.text("")
+        while last != .text("3 last"), let message = try await messages.next() {
+            #expect(message != .text("2 ~"))
+            last = message
+        }
+        #expect(last == .text("3 last"))
+    }
+
     // MARK: - Streams
 
     @Test func `a stream has the events of its request until the last`() async throws {
@@ -237,8 +259,10 @@ import WebSocketCore
         try await peer.send(.text("welcome"))
         try await client.ready()
         #expect(client.read(\.isReady))
+        var states = client.states.makeAsyncIterator()
+        #expect(await states.next()?.isReady == true)
         peer.cut()
-        for await state in client.states { if case .waiting = state { break } }
+        #expect(await states.next()?.isWaiting == true)
         await pause()
         _ = try await self.peer()
         try await client.ready()
@@ -311,6 +335,8 @@ import WebSocketCore
 
 extension ProtocolState {
     fileprivate var isConnecting: Bool { if case .connecting = self { true } else { false } }
+    fileprivate var isReady: Bool { if case .ready = self { true } else { false } }
+    fileprivate var isWaiting: Bool { if case .waiting = self { true } else { false } }
 }
 
 extension MemoryTransport {

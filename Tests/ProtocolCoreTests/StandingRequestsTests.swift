@@ -109,9 +109,23 @@ import Testing
         #expect(requests.wake(at: after(99)) == [])
     }
 
-    @Test mutating func `without a connection nothing is granted`() {
+    @Test mutating func `without a connection nothing is granted, and a refusal for now changes nothing`() {
         _ = requests.want("a", at: .start)
         #expect(requests.granted("a") == nil && !requests.isGranted("a"))
+        #expect(requests.refused("a", forGood: false, at: .start) && requests.deadline == nil)
+        #expect(requests.open(at: after(1)) == [.ask("a")])
+    }
+
+    @Test mutating func `while nothing is read no answer is late, and then it has its whole time`() {
+        _ = requests.open(at: .start)
+        _ = requests.want("a", at: .start)
+        requests.pause()
+        #expect(requests.deadline == nil && requests.wake(at: after(99)) == [])
+        requests.resume(at: after(100))
+        #expect(requests.deadline == after(105) && requests.wake(at: after(105)) == [.unanswered("a")])
+        requests.pause()
+        requests.lose()
+        #expect(requests.open(at: after(200)) == [.ask("a")] && requests.deadline == after(205))
     }
 
     /// The peer grants or refuses what it was asked for; at the end it grants all, and then both sides agree.

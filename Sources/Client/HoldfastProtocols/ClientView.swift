@@ -23,14 +23,16 @@ struct ClientCoding<Rules: ProtocolMachine>: ProtocolCoding {
     let greeting: Rules.Greeting
     private let decoding: @Sendable (Message) throws -> Rules.Received?
     private let encoding: @Sendable (Rules.Sent) throws -> Message
+    private let ephemerality: @Sendable (Rules.Sent) -> Bool
 
     init<Coding: ProtocolCoding>(_ coding: Coding)
     where Coding.Greeting == Rules.Greeting, Coding.Received == Rules.Received, Coding.Sent == Rules.Sent {
-        (greeting, decoding, encoding) = (coding.greeting, coding.decode, coding.encode)
+        (greeting, decoding, encoding, ephemerality) = (coding.greeting, coding.decode, coding.encode, coding.isEphemeral)
     }
 
     func decode(_ message: Message) throws -> Rules.Received? { try decoding(message) }
     func encode(_ message: Rules.Sent) throws -> Message { try encoding(message) }
+    func isEphemeral(_ message: Rules.Sent) -> Bool { ephemerality(message) }
 }
 
 /// What an app sees of its own protocol: who waits for which events.
@@ -65,6 +67,8 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
     /// Why there is no connection.
     private(set) var cause: WebSocketError?
     private(set) var isReady = false
+    /// Another one for each state.
+    private(set) var version: UInt64 = 0
     private var isSocketOver = false
     private(set) var end: WebSocketError??
 
@@ -102,18 +106,27 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
     }
 
     mutating func open(_ coding: Coding, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+        guard cause != nil else { return }
         cause = nil
-        actions.append(.announce(shell.context.changes))
+        noteChange(in: shell, &actions)
     }
 
     mutating func becomeReady(in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+        guard !isReady else { return }
         isReady = true
-        actions.append(.announce(shell.context.changes))
+        noteChange(in: shell, &actions)
     }
 
     mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
-        if isReady || self.cause == nil && cause != nil { actions.append(.announce(shell.context.changes)) }
+        // Each cause is told twice: the second time with the plan of the next attempt.
+        let isNew = isReady || cause != nil && (!isRetrying || self.cause == nil)
         (isReady, self.cause) = (false, cause ?? self.cause)
+        if isNew { noteChange(in: shell, &actions) }
+    }
+
+    private mutating func noteChange(in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+        version += 1
+        actions.append(.announce(shell.context.changes))
     }
 
     mutating func hear(_ event: Rules.Event, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
@@ -125,8 +138,8 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         // Whoever waits for one answer has no use for what comes before it.
         case .reply(let reply)?: if event.isLast { actions.append(.answer(reply, event)) }
         case .stream(let mailbox)?:
-            full[ObjectIdentifier(mailbox)] = mailbox.push(event) && !event.isLast ? mailbox : nil
-            if event.isLast { actions.append(.end(.stream(mailbox), nil)) }
+            if mailbox.push(event) { full[ObjectIdentifier(mailbox)] = mailbox }
+            if event.isLast { actions += [.end(.stream(mailbox), nil), .announce(shell.context.relief)] }
         case nil: break
         }
         if event.isLast { _ = remove(id) }
@@ -138,7 +151,8 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         for recipient in recipients.values { actions.append(.end(recipient, closure?.error)) }
         for mailbox in followers.values { actions.append(.end(.stream(mailbox), closure?.error)) }
         (recipients, replies, followers, full) = ([:], 0, [:], [:])
-        actions += [.announce(shell.context.changes), .announce(shell.context.relief)]
+        noteChange(in: shell, &actions)
+        actions.append(.announce(shell.context.relief))
     }
 
     static func perform(_ action: Action, in shell: ClientShell<Rules>) {

@@ -57,13 +57,13 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
 
     /// Tells the rules of a request, and waits for its last event.
     ///
-    /// How long it may take is up to the rules: give them a deadline. A sender is held up while more than 512 messages wait for the connection to
+    /// How long it may take is up to the rules: give them a deadline. A sender is held up while 512 messages or more wait for the connection to
     /// take them.
     ///
     /// - Parameters:
     ///   - command: Makes the command, with the id that the rules give back in the events of this request.
     ///   - cancel: Makes what the rules hear if the task is cancelled; nil: they hear nothing, and the request goes on without anybody who waits.
-    /// - Throws: `cancelled`, and how the socket ended if it did first; `closed` if this side did that.
+    /// - Throws: `cancelled`, and how the socket ended if it did first; `closed` if this side ended it, or the peer with 1000.
     public func request(
         _ command: (RequestID) -> Rules.Command, cancel: (@Sendable (RequestID) -> Rules.Command)? = nil
     ) async throws(WebSocketError) -> Rules.Event {
@@ -80,7 +80,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     /// Tells the rules of a request, and gives its events until the last one.
     ///
     /// - Parameters:
-    ///   - delivery: What becomes of events that come while the consumer is busy. With `everyMessage(capacity:)` nothing is read while so many wait.
+    ///   - delivery: As in ``events(delivery:)``.
     ///   - command: Makes the command, with the id that the rules give back in the events of this request.
     ///   - cancel: Makes what the rules hear when nobody wants the events any more.
     /// - Returns: A sequence for one consumer, which holds this client.
@@ -98,7 +98,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     ///
     /// - Parameter delivery: What becomes of events that come while the consumer is busy; a closure in it must not call this client. With
     ///   `everyMessage(capacity:)` nothing is read while so many wait, for the other consumers neither; but up to 4,096 may wait while a
-    ///   ``request(_:cancel:)`` does.
+    ///   ``request(_:cancel:)`` does. `latest(byField:)` is for messages, and is `everyMessage()` here.
     /// - Returns: A sequence for one consumer, which holds this client.
     public func events(delivery: StreamDelivery<Rules.Event> = .everyMessage()) -> ProtocolEvents<Rules.Event> {
         let mailbox = StreamMailbox(delivery, time: shell.time)
@@ -125,7 +125,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     /// How the protocol stands, the present state first; ends with ``ProtocolState/closed(_:)``.
     public var states: StateSequence<ProtocolState> {
         StateSequence(shell.context.changes) { [self] in
-            let (version, state) = (shell.context.changes.version, state)
+            let (version, state) = shell.access { view in (view.version, view.state) }
             return if case .closed = state { (state, version, true) } else { (state, version, false) }
         }
     }
@@ -167,12 +167,12 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
 
 /// How a protocol stands on its connections.
 public enum ProtocolState: Sendable {
-    /// There is a connection, or none so far; the protocol is not ready.
+    /// There is a connection that is not ready, or none: so far, or because the app has disconnected.
     case connecting
     /// The peer has welcomed us.
     case ready
     /// The connection is lost, for this reason, and another is tried.
     case waiting(WebSocketError)
-    /// All is over: for this reason, or because this side closed.
+    /// All is over: for this reason; nil if this side closed, or the peer did with 1000.
     case closed(WebSocketError?)
 }

@@ -2,8 +2,8 @@ public import Holdfast
 
 /// Events of a ``ProtocolClient`` for one consumer; see ``ProtocolClient/stream(delivery:_:cancel:)``.
 ///
-/// It ends in peace after the last event of its request, and if this side closes; otherwise with the error of the socket. Once the sequence and
-/// its iterator are gone, the rules hear that nobody wants the events any more.
+/// It ends in peace after the last event of its request, if this side closes, and if the peer closes with 1000. Otherwise it throws the error of the
+/// socket. Once the sequence and its iterator are gone, the rules hear that nobody wants the events any more.
 public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
     /// An event of the rules.
     public typealias Element = Event

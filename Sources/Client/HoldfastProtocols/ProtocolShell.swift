@@ -16,6 +16,7 @@ public import WebSocketRuntime
         @usableFromInline var view: View
         @usableFromInline var effects: [Rules.Effect] = []
         @usableFromInline var queue: Queue?
+        @usableFromInline var coding: View.Coding?
         /// Something was put into the queue.
         @usableFromInline var hasOutput = false
         @usableFromInline var actions: [View.Action] = []
@@ -56,12 +57,12 @@ public import WebSocketRuntime
                 guard let (queue, coding) = link else { continue }
                 receive(message, coding, queue)
                 // A peer that asks for more than it takes is read no further.
-                if queue.count >= OutgoingLimits.reader { await queue.room(below: OutgoingLimits.reader) }
-                if !View.mayReadOn(in: self) {
-                    tell(.paused)
-                    await View.pace(in: self)
-                    tell(.resumed)
-                }
+                let isCrowded = queue.count >= OutgoingLimits.reader
+                guard isCrowded || !View.mayReadOn(in: self) else { continue }
+                tell(.paused)
+                if isCrowded { await queue.room(below: OutgoingLimits.reader) }
+                if !View.mayReadOn(in: self) { await View.pace(in: self) }
+                tell(.resumed)
             case .state(.connected): break
             case .state(.waiting(_, let cause)), .state(.disconnected(let cause)): lose(because: cause)
             case .state: lose(because: nil)
@@ -86,7 +87,7 @@ public import WebSocketRuntime
             guard !state.isOver else { return false }
             lose(&state, now, because: nil)
             state.view.open(coding, in: self, &state.actions)
-            (state.queue, state.isEnding) = (queue, false)
+            (state.queue, state.coding, state.isEnding) = (queue, coding, false)
             state.machine.handle(.opened(coding.greeting), at: now, into: &state.effects)
             return true
         }
@@ -169,7 +170,7 @@ public import WebSocketRuntime
         switch effect {
         case .send(let message):
             guard let queue = state.queue else { break }
-            if View.Coding.isEphemeral(message), queue.count >= OutgoingLimits.ephemeral { break }
+            if state.coding?.isEphemeral(message) == true, queue.count >= OutgoingLimits.ephemeral { break }
             queue.put(.message(message))
             state.hasOutput = true
         case .ready:

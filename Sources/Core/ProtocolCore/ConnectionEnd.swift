@@ -8,7 +8,7 @@ public enum ConnectionEnd: Error, Hashable, Sendable {
     case close(CloseCode, reason: String)
     /// Closed. Another follows, after the pause at the earliest.
     case reconnect(after: Duration, CloseCode, reason: String)
-    /// Closed, for what the peer said cannot be. Another follows, after the socket's backoff, which grows if that happens again and again.
+    /// Closed, because the peer broke the protocol. Another follows after the socket's backoff, which grows each time.
     case reject(CloseCode, reason: String)
     /// Closed, and the socket with it: another connection would not help.
     case stop

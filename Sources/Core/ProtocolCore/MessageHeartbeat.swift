@@ -1,8 +1,8 @@
 public import MachineCore
 
-/// Tells a live peer from a dead one by messages of the protocol's own: for peers that expect such pings, or send them.
+/// Tells a live peer from a dead one by messages of the protocol's own.
 ///
-/// Pings of the WebSocket itself are `HeartbeatPolicy`'s affair, and go on beside it.
+/// It pings only when the peer is silent. If your peer wants a ping at fixed times, keep a deadline of your own. Pings of the WebSocket itself are `HeartbeatPolicy`'s affair, and go on beside it.
 public struct MessageHeartbeat: Hashable, Sendable {
     /// What is to be done.
     public enum Step: Hashable, Sendable {

@@ -8,7 +8,7 @@ public import MachineCore
 /// ```swift
 /// while let post = posts.next(within: 64) { effects.append(.send(.post(id: post.id, post.request))) }
 /// ```
-/// A protocol whose peer would do it twice calls ``endAll()`` when the connection is lost, and tells of each whether it may have arrived.
+/// A protocol whose peer would do it twice calls ``lose(unsent:)`` and ``endAll()`` when the connection is lost, and tells of each whether it may have arrived.
 public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Sendable {
     /// A request, and what is known of its way.
     public struct Pending: Sendable {

@@ -20,12 +20,12 @@ public protocol ProtocolCoding: Sendable {
     /// A message that is sent again on each connection must not throw: write what may fail before you give it to the rules.
     func encode(_ message: Sent) throws -> Message
     /// Whether a message is left out rather than sent late; by default none is.
-    static func isEphemeral(_ message: Sent) -> Bool
+    func isEphemeral(_ message: Sent) -> Bool
 }
 
 extension ProtocolCoding {
     /// No message is left out.
-    @inlinable public static func isEphemeral(_ message: Sent) -> Bool { false }
+    @inlinable public func isEphemeral(_ message: Sent) -> Bool { false }
 }
 
 extension ProtocolCoding where Greeting == NoGreeting {

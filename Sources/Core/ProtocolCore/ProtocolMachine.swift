@@ -33,7 +33,7 @@ public enum ProtocolInput<Types: ProtocolTypes>: Sendable {
     case received(Types.Received)
     /// The peer has sent what cannot be decoded: why, in words.
     case undecodable(String)
-    /// Nothing is read from here on, for the app does not take what came: a silence is not the peer's.
+    /// Reading stops, because the app has not taken what came, or too much waits to be sent. A silence is not the peer's fault until `resumed`.
     case paused
     /// Reading goes on.
     case resumed
@@ -47,7 +47,8 @@ public enum ProtocolEffect<Types: ProtocolTypes>: Sendable {
     case send(Types.Sent)
     /// The present connection serves the protocol: the peer has welcomed us. If it is lost later, the next one may follow soon.
     ///
-    /// A connection that never becomes ready is a failure, after which the socket's backoff grows: a protocol without a welcome says this at once.
+    /// A connection that never becomes ready is a failure, after which the socket's backoff grows. A protocol without a welcome says this with the
+    /// first message that comes, or once the connection has lasted for a while.
     case ready
     /// End the present connection, after what was ordered before; nothing more of it is told but `lost`.
     ///

@@ -41,6 +41,8 @@ public struct StandingRequests<Key: Hashable & Sendable>: Hashable, Sendable {
     private var wishes: [Key: Wish] = [:]
     /// Whether the connection serves the protocol: between ``open(at:)`` and ``lose()``.
     public private(set) var isOpen = false
+    private var alarm: Moment?
+    private var isPaused = false
     private var lastOrder: UInt64 = 0
     private let patience: Duration
     private let backoff: Backoff
@@ -64,7 +66,7 @@ public struct StandingRequests<Key: Hashable & Sendable>: Hashable, Sendable {
     public func isWanted(_ key: Key) -> Bool { wishes[key]?.isLeft == false }
 
     /// When to call ``wake(at:)``, which may have nothing to say yet.
-    public private(set) var deadline: Moment?
+    public var deadline: Moment? { isPaused ? nil : alarm }
 
     /// It is wanted from now on.
     public mutating func want(_ key: Key, at now: Moment) -> Step? {
@@ -100,10 +102,22 @@ public struct StandingRequests<Key: Hashable & Sendable>: Hashable, Sendable {
 
     /// The connection is gone, and with it what was granted.
     public mutating func lose() {
-        (isOpen, deadline) = (false, nil)
+        (isOpen, isPaused, alarm) = (false, false, nil)
         for key in inOrder {
             if wishes[key]?.isLeft == true { wishes[key] = nil } else { wishes[key]?.standing = .absent }
         }
+    }
+
+    /// Nothing is read any more, so no answer is late: for `ProtocolInput.paused`.
+    public mutating func pause() { isPaused = true }
+
+    /// Answers are read again, and have their whole time: for `ProtocolInput.resumed`.
+    public mutating func resume(at now: Moment) {
+        isPaused = false
+        for (key, wish) in wishes {
+            if case .asked(let until) = wish.standing, until < .distantFuture { wishes[key]?.standing = .asked(until: now + patience) }
+        }
+        alarm = wishes.values.compactMap(\.deadline).min()
     }
 
     /// The peer grants it; what nobody wants any more is withdrawn.
@@ -127,6 +141,7 @@ public struct StandingRequests<Key: Hashable & Sendable>: Hashable, Sendable {
             wishes[key] = nil
             return !wish.isLeft
         }
+        guard isOpen else { return true }
         wish.refusals += 1
         let end = now + backoff.delay(attempt: wish.refusals, using: &random)
         wish.standing = .pausing(until: end)
@@ -148,7 +163,7 @@ public struct StandingRequests<Key: Hashable & Sendable>: Hashable, Sendable {
             default: return nil
             }
         }
-        self.deadline = wishes.values.compactMap(\.deadline).min()
+        alarm = wishes.values.compactMap(\.deadline).min()
         return steps
     }
 
@@ -161,5 +176,5 @@ public struct StandingRequests<Key: Hashable & Sendable>: Hashable, Sendable {
         return .ask(key)
     }
 
-    private mutating func remind(at moment: Moment) { deadline = .earliest(deadline, moment) }
+    private mutating func remind(at moment: Moment) { alarm = .earliest(alarm, moment) }
 }

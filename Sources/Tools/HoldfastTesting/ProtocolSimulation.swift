@@ -16,7 +16,7 @@ public protocol SimulatedServer {
 /// No tasks and no clock: time jumps to whatever happens next. Each direction keeps its order, and a cut loses what is under way. All follows from the
 /// seed, so a failure replays exactly.
 /// ```swift
-/// var world = ProtocolSimulation(rules, server, seed: seed)
+/// var world = ProtocolSimulation(rules, server, greeting: nil, seed: seed)
 /// world.perform(command)
 /// world.run(for: .seconds(600), cuts: 20)
 /// ```

@@ -1,6 +1,7 @@
 import MachineCore
 import SessionCore
 import Testing
+import WebSocketCore
 
 /// A protocol over the connections says which of them are good.
 @Suite struct ReconnectorReadinessTests {
@@ -69,11 +70,42 @@ import Testing
         session.wakeAtDeadline()
         session.open()
         becomeReady()
-        session.pass(.seconds(60))
+        session.pass(.seconds(5))
         session.lose()
         #expect(session.wait == .seconds(1))
         reject()
         #expect(session.wait == .seconds(2) && session.waitingAttempt == 3)
+    }
+
+    @Test(arguments: [true, false]) func `one that was good for long and is given up then begins a new count`(isLate: Bool) {
+        var session = Driven()
+        session.handle(.awaitReadiness(true))
+        session.handle(.start)
+        session.open()
+        for _ in 0..<3 {
+            session.lose()
+            session.wakeAtDeadline()
+            session.open()
+        }
+        session.handle(.ready(generation: session.machine.generation))
+        session.pass(.seconds(10))
+        if isLate { session.lose() }
+        session.handle(.rejected(generation: session.machine.generation))
+        if !isLate { session.lose() }
+        #expect(session.wait == .seconds(1) && session.waitingAttempt == 2)
+    }
+
+    @Test func `credentials that are refused again are not asked for again, however ready the connection was`() {
+        var session = Driven(hasCredentials: true)
+        session.handle(.awaitReadiness(true))
+        session.handle(.start)
+        for isLast in [false, true] {
+            session.open()
+            session.handle(.ready(generation: session.machine.generation))
+            session.lose(.closed(.policyViolation))
+            if !isLast { session.wakeAtDeadline() }
+        }
+        guard case .stopped(.refused) = session.machine.phase else { return #expect(Bool(false), "\(session.machine.phase)") }
     }
 
     @Test mutating func `one that was never ready, and is given up late, counts once`() {
@@ -95,20 +127,6 @@ import Testing
         #expect(session.waitingAttempt == 2)
         becomeReady()
         #expect(session.waitingAttempt == 2, "what was given up does not become ready any more")
-    }
-
-    @Test mutating func `one that was good for long and is given up then begins a new count`() {
-        start()
-        for _ in 0..<3 {
-            session.lose()
-            session.wakeAtDeadline()
-            session.open()
-        }
-        becomeReady()
-        session.pass(.seconds(10))
-        reject()
-        session.lose()
-        #expect(session.wait == .seconds(1) && session.waitingAttempt == 2)
     }
 
     @Test mutating func `what is told late does not take back that the network is there again`() {

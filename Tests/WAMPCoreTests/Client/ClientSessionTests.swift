@@ -110,14 +110,13 @@ import WebSocketCore
 
     @Test func `a connection ends in a way that tells the router, and another follows where that can help`() {
         let others: [(ClientEnding, CloseCode)] = [
-            (.unproven("x"), .normal), (.joinTimedOut, .normal),
+            (.unproven("x"), .normal), (.joinTimedOut, .normal), (.dismissed(reason: "x", message: nil, isRetryable: true), .normal),
         ]
         for (ending, code) in others {
             guard case .reconnect(.zero, code, _) = ending.connectionEnd else { return #expect(Bool(false), "\(ending)") }
         }
-        // Two clients that end each other's sessions do so more and more slowly.
-        let dismissal = ClientEnding.dismissed(reason: "x", message: nil, isRetryable: true)
-        #expect(dismissal.connectionEnd == .reject(.normal, reason: "the session has ended"))
+        let killed = ClientEnding.dismissed(reason: WAMPURI.Close.killed, message: nil, isRetryable: true)
+        #expect(killed.connectionEnd == .reject(.normal, reason: "the session was killed"))
         #expect(ClientEnding.violation("x").connectionEnd == .reject(.protocolError, reason: "the router broke the protocol"))
         for ending in [
             ClientEnding.left, .imposter, .unproven("x", isRetryable: false), .dismissed(reason: "x", message: nil, isRetryable: false),

@@ -25,7 +25,7 @@ struct RoomsCoding: ProtocolCoding {
 
     func encode(_ frame: ClientFrame) -> Message { encoding.encode(frame) }
 
-    static func isEphemeral(_ frame: ClientFrame) -> Bool { if case .signal = frame { true } else { false } }
+    func isEphemeral(_ frame: ClientFrame) -> Bool { if case .signal = frame { true } else { false } }
 
     /// What a server is that has not welcomed us so far.
     var silence: RoomsError {

@@ -17,11 +17,13 @@ extension Reconnector {
     mutating func noteLost(_ generation: UInt64, _ loss: Loss, at now: Moment, into effects: inout [Effect]) {
         switch phase {
         case .connecting(let attempt) where attempt.generation == generation:
-            retry(after: attempt, wasStable: false, loss, at: now, into: &effects)
+            retry(after: attempt, wasStable: false, hasLasted: false, loss, at: now, into: &effects)
         case .connected(let attempt, let since) where attempt.generation == generation:
+            let hasLasted = now - since >= policy.stableAfter
             // What was good for long and is given up then begins a new count.
-            if isRejected(attempt), now - since >= policy.stableAfter { forgive() }
-            retry(after: attempt, wasStable: isStable(attempt, since: since, at: now), loss, at: now, into: &effects)
+            if isRejected(attempt), hasLasted { forgive() }
+            let wasStable = isStable(attempt, since: since, at: now)
+            retry(after: attempt, wasStable: wasStable, hasLasted: hasLasted, loss, at: now, into: &effects)
         case .handingOver(let old, let since, let new) where new.generation == generation:
             note(loss, of: new, at: now)  // What serves is left in place, whatever the verdict.
             enter(.connected(old, since: since), into: &effects)
@@ -49,12 +51,14 @@ extension Reconnector {
     /// Whatever comes counts from here.
     mutating func forgive() { (failures, setbacks, lastLoss) = (0, 0, nil) }
 
-    private mutating func retry(after attempt: Attempt, wasStable: Bool, _ loss: Loss, at now: Moment, into effects: inout [Effect]) {
+    private mutating func retry(
+        after attempt: Attempt, wasStable: Bool, hasLasted: Bool, _ loss: Loss, at now: Moment, into effects: inout [Effect]
+    ) {
         let verdict = policy.losses[loss.cause]
         // Credentials that were new and are refused again will not get better.
-        let canRefresh = hasCredentials && (wasStable || !attempt.refreshesCredentials)
+        let canRefresh = hasCredentials && (hasLasted || !attempt.refreshesCredentials)
         wantsHandOver = false
-        countLoss(of: attempt, wasStable: wasStable)
+        countLoss(of: attempt, wasStable: wasStable, hasLasted: hasLasted)
         if verdict == .final || (verdict == .refreshCredentials && !canRefresh) { return enter(.stopped(.refused(loss)), into: &effects) }
         guard failures < policy.maximumAttempts else { return enter(.stopped(.exhausted(loss)), into: &effects) }
         note(loss, of: attempt, at: now)

@@ -10,6 +10,8 @@ extension Reconnector {
         let generation: UInt64
         let failures, setbacks: Int
         var wasStable: Bool
+        /// It lasted as long as a connection must without a protocol.
+        let hasLasted: Bool
     }
 
     mutating func judge(_ generation: UInt64, isReady: Bool, at now: Moment, into effects: inout [Effect]) {
@@ -18,7 +20,8 @@ extension Reconnector {
         verdict = Verdict(generation: generation, isReady: isReady)
         guard let lastLoss, lastLoss.generation == generation, lastLoss.wasStable != isReady else { return }
         self.lastLoss?.wasStable = isReady
-        count(lastLoss, wasStable: isReady)
+        // What was good for long begins a new count, as if it had been told in time.
+        if !isReady, lastLoss.hasLasted { (failures, setbacks) = (1, 1) } else { count(lastLoss, wasStable: isReady) }
         guard case .waiting = phase else { return }
         let end = now + spread(policy.backoff.delay(attempt: setbacks, using: &random), at: now)
         due = isReady ? min(due, end) : max(due, end)
@@ -37,8 +40,9 @@ extension Reconnector {
     func isRejected(_ attempt: Attempt) -> Bool { verdict == Verdict(generation: attempt.generation, isReady: false) }
 
     /// Counts the loss of a connection, which may be counted anew once more is known of it.
-    mutating func countLoss(of attempt: Attempt, wasStable: Bool) {
-        let loss = CountedLoss(generation: attempt.generation, failures: failures, setbacks: setbacks, wasStable: wasStable)
+    mutating func countLoss(of attempt: Attempt, wasStable: Bool, hasLasted: Bool) {
+        let loss = CountedLoss(
+            generation: attempt.generation, failures: failures, setbacks: setbacks, wasStable: wasStable, hasLasted: hasLasted)
         count(loss, wasStable: wasStable)
         lastLoss = awaitsReadiness ? loss : nil
     }

@@ -35,7 +35,9 @@ extension ClientEnding {
         case .violation: .reject(.protocolError, reason: "the router broke the protocol")
         case .unproven: .reconnect(after: .zero, .normal, reason: "there is no proof")
         case .joinTimedOut: .reconnect(after: .zero, .normal, reason: "joining took too long")
-        case .dismissed: .reject(.normal, reason: "the session has ended")
+        // Two clients that end each other's sessions do so more and more slowly.
+        case .dismissed(WAMPURI.Close.killed, _, _): .reject(.normal, reason: "the session was killed")
+        case .dismissed: .reconnect(after: .zero, .normal, reason: "the session has ended")
         }
     }
 }
