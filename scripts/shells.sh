@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Counts files and lines of what protocols share, of each protocol's own shell, and of all sources, generated code aside.
+# Counts files and lines of what protocols share, of each protocol's own shell, and of all sources, generated code aside; and the lines of
+# code of the sample "Your own protocol", without blank ones and comments.
 #
 #   scripts/shells.sh [REVISION]     (no argument: the working tree)
 set -euo pipefail
@@ -20,8 +21,9 @@ count() {
     printf '%-10s %4d files %7d lines\n' "$name" "$(wc -w <<< "$files")" "$lines"
 }
 
-count kernel Sources/Core/ProtocolCore Sources/Client/HoldfastProtocols Sources/Runtime/WebSocketRuntime/DeadlineTimer.swift
+count kernel Sources/Core/ProtocolCore Sources/Client/ProtocolClient Sources/Client/HoldfastProtocols Sources/Runtime/WebSocketRuntime/DeadlineTimer.swift
 count quotes Sources/Client/HoldfastQuotes/QuoteDesk.swift Sources/Client/HoldfastQuotes/QuoteShell.swift
 count WAMP Sources/Client/HoldfastWAMP/Desk Sources/Client/HoldfastWAMP/Shell
 count rooms Sources/Client/HoldfastRooms/Desk Sources/Client/HoldfastRooms/Shell
 count sources Sources
+printf '%-10s %21d lines\n' sample "$(for file in $(list Examples/Board); do show "$file"; done | grep -cvE '^ *(//|$)' || true)"
