@@ -26,7 +26,7 @@ done
 
 timeout --kill-after=10 300 "$HOLDFAST" board "ws://127.0.0.1:$port/" --posts "$POSTS" --log "$reports/read.txt" > "$reports/client.txt" 2>&1 ||
     echo "not ok the client ended with status $?" >> "$reports/client.txt"
-kill $server
+kill $server || true
 wait $server || true
 trap - EXIT
 
