@@ -8,7 +8,7 @@ import WebSocketRuntime
 ///
 /// <doc:YourOwnProtocol> builds one step by step.
 /// ```swift
-/// let client = ProtocolClient(BoardRules(name: name, seed: seed), over: socket) { _ in BoardCoding() }
+/// let client = ProtocolClient(BoardRules(name: name, seed: seed), over: socket) { _ in CodableCoding<BoardReply, BoardRequest>() }
 /// ```
 /// Messages to the peer leave in order, and wait while the connection takes nothing; a peer that asks for more than it takes is read no further.
 /// Whoever waits for an answer gets one: the last event of the request, or an error.

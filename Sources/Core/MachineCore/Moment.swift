@@ -14,6 +14,9 @@ public struct Moment: Hashable, Comparable, Sendable {
     /// Later than any moment that a driver reaches, with room left to add durations to it.
     public static let distantFuture = Moment(.seconds(Int64.max / 2))
 
+    /// The earliest of the deadlines of a machine's parts; nil if none of them has any.
+    public static func earliest(_ moments: Moment?...) -> Moment? { moments.lazy.compactMap(\.self).min() }
+
     /// Whether `lhs` comes before `rhs`.
     public static func < (lhs: Moment, rhs: Moment) -> Bool { lhs.offset < rhs.offset }
     /// The moment `rhs` after `lhs`.

@@ -77,6 +77,6 @@ public struct Simulation<Near: Machine, Far: Machine> {
 
     /// When the next thing happens.
     private var nextMoment: Moment? {
-        [outbound.first?.lands, inbound.first?.lands, near.deadline, far.deadline].compactMap(\.self).min()
+        .earliest(outbound.first?.lands, inbound.first?.lands, near.deadline, far.deadline)
     }
 }

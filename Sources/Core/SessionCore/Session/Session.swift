@@ -132,7 +132,7 @@ public struct Session: Machine, Hashable {
 
     /// When something is to happen by itself; nil while only an input can change anything.
     public var deadline: Moment? {
-        isOver ? nil : [reconnector.deadline, keeper?.deadline, life.deadline, queue.deadline].compactMap(\.self).min()
+        isOver ? nil : .earliest(reconnector.deadline, keeper?.deadline, life.deadline, queue.deadline)
     }
 
     var isOver: Bool { if case .stopped = phase { true } else { false } }

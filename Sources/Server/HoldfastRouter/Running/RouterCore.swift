@@ -337,7 +337,7 @@ final class RouterCore: @unchecked Sendable {
     // MARK: - Time
 
     private func setAlarm() {
-        let next = faults.isIdle ? machine.deadline : [machine.deadline, faults.deadline].compactMap(\.self).min()
+        let next = faults.isIdle ? machine.deadline : .earliest(machine.deadline, faults.deadline)
         guard let deadline = next else { return }
         if let alarm {
             guard deadline < alarm.at else { return }

@@ -65,5 +65,5 @@ struct MemoryEnd {
         controls.append(control)
     }
 
-    var deadline: Moment? { [closing.deadline, heartbeat.deadline, stalledUntil].compactMap(\.self).min() }
+    var deadline: Moment? { .earliest(closing.deadline, heartbeat.deadline, stalledUntil) }
 }

@@ -99,7 +99,7 @@ final class MemoryLink {
     }
 
     private func setAlarm() {
-        let next = [client.deadline, server.deadline].compactMap(\.self).min() ?? .distantFuture
+        let next = Moment.earliest(client.deadline, server.deadline) ?? .distantFuture
         // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
         guard next < alarm?.at ?? .distantFuture else { return }
         alarm?.task.cancel()
