@@ -442,8 +442,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastServerTests",
             dependencies: [
-                "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer", "ScriptedPeers", metrics, metricsKit,
-                lifecycle, nioCore, nioEmbedded,
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "Holdfast", "HoldfastServer", "HoldfastTesting",
+                "ScriptedPeers", metrics, metricsKit, lifecycle, nioCore, nioPosix, nioEmbedded,
             ],
             swiftSettings: strict),
         .testTarget(

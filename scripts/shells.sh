@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Counts files and lines of what protocols share, of each protocol's own shell, and of all sources, generated code aside; and the lines of
+# Counts files and lines of what protocols share, of each protocol's own shell, of what runs servers, and of all sources, generated code aside; and the lines of
 # code of the sample "Your own protocol", without blank ones and comments.
 #
 #   scripts/shells.sh [REVISION]     (no argument: the working tree)
@@ -25,5 +25,8 @@ count kernel Sources/Core/ProtocolCore Sources/Client/ProtocolClient Sources/Cli
 count quotes Sources/Client/HoldfastQuotes/QuoteDesk.swift Sources/Client/HoldfastQuotes/QuoteShell.swift
 count WAMP Sources/Client/HoldfastWAMP/Desk Sources/Client/HoldfastWAMP/Shell
 count rooms Sources/Client/HoldfastRooms/Desk Sources/Client/HoldfastRooms/Shell
+count host Sources/Server/HoldfastServer/Host Sources/Server/HoldfastServer/FairQueue.swift
+count hub Sources/Server/HoldfastHub/Running
+count router Sources/Server/HoldfastRouter/Running
 count sources Sources
 printf '%-10s %21d lines\n' sample "$(for file in $(list Examples/Board); do show "$file"; done | grep -cvE '^ *(//|$)' || true)"

@@ -82,15 +82,15 @@ public struct Hub: Service {
         let pages = HubPages(core: core, log: log, status: status, registry: registry, configuration: configuration)
         let server = server(settings, core, pages)
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await core.gate.run { core.submit([$0]) } }
-            group.addTask { await core.desk.run { replies in core.take(replies.map { .log($0) }) } }
+            group.addTask { await core.gate.run { core.host.submit([$0]) } }
+            group.addTask { await core.desk.run { replies in core.host.take(replies.map { .log($0) }) } }
             group.addTask {
                 let meters = HubMeters(metrics)
                 await status.watch { meters.tell($0) }
             }
             group.addTask { await tend(log, core) }
             core.start()
-            if log.opening.time > 0 { core.submit([.log(.time(log.opening.time))]) }
+            if log.opening.time > 0 { core.host.submit([.log(.time(log.opening.time))]) }
             let result: Swift.Result<Result, any Error>
             do {
                 result = .success(
@@ -111,11 +111,13 @@ public struct Hub: Service {
     }
 
     private func server(_ settings: WebSocketServerConfiguration, _ core: HubCore, _ pages: HubPages) -> WebSocketServer {
-        let isBehindProxy = configuration.isBehindProxy
+        let door = Door(
+            of: "hub", at: "/rooms", subprotocols: RoomsEncoding.allCases.map(\.subprotocol), takesNone: true,
+            isBehindProxy: configuration.isBehindProxy)
         var server = WebSocketServer(configuration: settings) { request in
-            core.isStopping ? .refuse(status: 503, "the hub stops\n") : Doorkeeper.decide(request)
+            door.decide(request, isStopping: core.host.isStopping)
         } inline: { request in
-            core.visitor(Caller(request, isBehindProxy: isBehindProxy))
+            Visitor(Caller(request, by: door), at: core.host.port(of: MultiThreadedEventLoopGroup.currentEventLoop))
         }
         server.guests = pages.guests()
         return server
@@ -131,9 +133,9 @@ public struct Hub: Service {
             var care = LogCare(hasMore: true)
             while care.hasMore, !Task.isCancelled {
                 // Each time: to let much go takes minutes, in which the disk may get full, or have room again.
-                if let space = log.space(within: configuration.quotas) { core.submit([.space(space)]) }
+                if let space = log.space(within: configuration.quotas) { core.host.submit([.space(space)]) }
                 care = await log.tend(now: HubCalendar.now, ran: (clock.now - start).wholeNanoseconds / 1_000_000)
-                core.submit(care.replies.map { .log($0) } + (care.time > 0 ? [.log(.time(care.time))] : []))
+                core.host.submit(care.replies.map { .log($0) } + (care.time > 0 ? [.log(.time(care.time))] : []))
             }
             if let doubt = care.doubt, !doubts { logger.error("the clock is not believed", metadata: ["reason": "\(doubt)"]) }
             if care.doubt == nil, doubts { logger.notice("the clock is believed again") }

@@ -54,7 +54,7 @@ public final class WAMPRouter: Service, Sendable {
     ///
     /// Its serialization is the one that the transport's subprotocol stands for, and JSON if there is none.
     public func serve(transport: any MessageTransport) async {
-        await TransportExit(transport, at: core.ownPort).serve()
+        await TransportExit(transport, at: core.host.port(of: core.host.loop)).serve()
     }
 
     /// Serves over WebSocket until a graceful shutdown, which says goodbye to every session; or until cancelled.
@@ -72,12 +72,14 @@ public final class WAMPRouter: Service, Sendable {
     /// - Throws: As ``run()`` does, and what `body` throws.
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
         let settings = configuration.serverConfiguration()
-        let (core, door) = (core, Doorkeeper(isBehindProxy: configuration.isBehindProxy))
+        let core = core
+        let door = Door(
+            of: "router", at: "/ws", subprotocols: WAMPSerialization.allCases.map(\.subprotocol), isBehindProxy: configuration.isBehindProxy
+        )
         let server = WebSocketServer(configuration: settings) { request in
-            guard !core.isStopping else { return .refuse(status: 503, "the router stops\n") }
-            return door.decide(request) { address in core.seats.withLockedValue { $0.hasRoom(for: address) } }
+            door.decide(request, isStopping: core.host.isStopping) { address in core.seats.withLockedValue { $0.hasRoom(for: address) } }
         } inline: { request in
-            SocketExit(request, at: core.portHere(), by: door)
+            SocketExit(request, at: core.host.port(of: MultiThreadedEventLoopGroup.currentEventLoop), by: door)
         }
         let factory = settings.metrics ?? MetricsSystem.factory
         return try await withThrowingTaskGroup(of: Void.self) { group in

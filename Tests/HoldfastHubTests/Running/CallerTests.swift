@@ -1,3 +1,4 @@
+import HoldfastServer
 import Testing
 import WebSocketCore
 
@@ -6,14 +7,14 @@ import WebSocketCore
 /// Where a client comes from.
 @Suite struct CallerTests {
     @Test func `an address is that of the host`() {
-        #expect(Caller.host(of: "127.0.0.1:5000") == "127.0.0.1" && Caller.host(of: "[::1]:5000") == "::1")
+        #expect(PeerAddress.host(of: "127.0.0.1:5000") == "127.0.0.1" && PeerAddress.host(of: "[::1]:5000") == "::1")
     }
 
     @Test func `a proxy speaks for the last address that it names`() {
         func address(_ values: String...) -> String? {
             var headers = HeaderFields()
             for value in values { headers.add("X-Forwarded-For", value) }
-            return Caller.forwarded(headers)
+            return PeerAddress.forwarded(headers)
         }
         #expect(address("10.0.0.1") == "10.0.0.1" && address("forged, 10.0.0.1") == "10.0.0.1")
         #expect(address("10.0.0.1", "10.0.0.2") == "10.0.0.2")
@@ -23,7 +24,7 @@ import WebSocketCore
     }
 
     @Test func `only this machine is this machine, and a Unix domain socket may be a proxy's`() {
-        #expect(!Caller.isLoopback(Caller.host(of: nil)))
+        #expect(!Caller.isLoopback(PeerAddress.host(of: nil)))
         for host in ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1", "localhost"] { #expect(Caller.isLoopback(host), "\(host)") }
         for host in ["10.0.0.1", "127.evil.example", "::2", "::ffff:10.0.0.1", "0.0.0.0", ""] {
             #expect(!Caller.isLoopback(host), "\(host)")

@@ -1,3 +1,4 @@
+import HoldfastServer
 import NIOPosix
 import RoomCore
 import Testing
@@ -43,14 +44,14 @@ extension HubTests {
                 loops: [MultiThreadedEventLoopGroup.singleton.next()])
             let user = try #require(UserName("robot"))
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await core.desk.run { replies in core.take(replies.map { .log($0) }) } }
+                group.addTask { await core.desk.run { replies in core.host.take(replies.map { .log($0) }) } }
                 core.start()
                 let content = Publication.Content(type: "n", payload: .json([0x31]))
                 async let publication = core.publish(to: .abc, from: user, content, id: .number(1))
                 await log.isAsked()
                 group.addTask {
                     // Well after the hub was told to stop.
-                    while !core.isStopping { await Task.yield() }
+                    while !core.host.isStopping { await Task.yield() }
                     for _ in 1...100 { _ = try await core.figures() }
                     log.permit()
                 }

@@ -1,3 +1,4 @@
+import HoldfastServer
 import NIOCore
 import NIOPosix
 import RoomCore
@@ -19,13 +20,13 @@ import Testing
             loops: [MultiThreadedEventLoopGroup.singleton.next()])
         let all = (1...2000 as ClosedRange<UInt64>).map { number in
             let id = ConnectionID(count: number, slot: 0, port: 0)
-            return HubCore.Saying(input: .opened(id, address: "10.0.0.\(number % 200)"), id: id)
+            return HostedSaying<HubCore>(.opened(id, address: "10.0.0.\(number % 200)"), of: id)
         }
-        let first = try await core.loop.submit {
-            core.take(all)
+        let first = try await core.host.loop.submit {
+            core.host.take(all)
             return core.machine.figures.connections
         }.get()
-        #expect((1...(HubCore.mostInTurn + 8)).contains(first))
+        #expect((1...(MachineHost<HubCore>.mostInTurn + 8)).contains(first))
         while try await core.figures().connections < all.count { await Task.yield() }
         core.finish()
         await log.close()

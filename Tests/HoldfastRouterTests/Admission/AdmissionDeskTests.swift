@@ -1,4 +1,5 @@
 import CodecCore
+import HoldfastServer
 import HoldfastTesting
 import Testing
 import WAMPCore
@@ -23,7 +24,7 @@ import WAMPCore
         let router = WAMPRouter(configuration, clock: ManualClock(), seed: 1)
         let connection = RouterConnection(count: 1, slot: 0, port: 0)
         let hello = WAMPMessage.hello(realm: "realm1", details: ["roles": ["caller": [:]]])
-        router.core.submit([.opened(connection, transport: ValueMap()), .received(connection, hello), .closed(connection)])
+        router.core.host.submit([.opened(connection, transport: ValueMap()), .received(connection, hello), .closed(connection)])
         // The clock stands still: its deadline does not end it.
         for await _ in gone { break }
         withExtendedLifetime(router) {}

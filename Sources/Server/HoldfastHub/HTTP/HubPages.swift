@@ -93,7 +93,7 @@ struct HubPages: Sendable {
     }
 
     private func readiness() async -> Response {
-        if core.isStopping { return .text(.serviceUnavailable, "the hub stops\n") }
+        if core.host.isStopping { return .text(.serviceUnavailable, "the hub stops\n") }
         if case .failing(let error) = await log.health { return .text(.serviceUnavailable, "\(error)\n") }
         if log.space(within: configuration.quotas) ?? 1 <= 0 { return .text(.serviceUnavailable, "the log's disk is full\n") }
         return .text(.ok, "ready\n")

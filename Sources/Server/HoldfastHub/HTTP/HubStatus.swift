@@ -59,7 +59,7 @@ final class HubStatus: Sendable {
         repeat {
             seconds += 1
             // The calendar may be set, and moves the ends of tokens.
-            if seconds % 60 == 0 { core.submit([.calendar(HubCalendar.now)]) }
+            if seconds % 60 == 0 { core.host.submit([.calendar(HubCalendar.now)]) }
             guard var report = await look(&commits) else { return }
             note(report, after: state.withLockedValue(\.report))
             tell(report)
@@ -121,7 +121,7 @@ final class HubStatus: Sendable {
         if let doubt = disk.doubt { alarms.append("the clock is not believed: \(doubt)") }
         return HubReport(
             now: HubCalendar.now, started: started, node: core.configuration.node, dev: core.configuration.takesDevelopmentTokens,
-            healthy: health.isHealthy, problem: problem, alarms: alarms, stopping: core.isStopping, rooms: figures.rooms,
+            healthy: health.isHealthy, problem: problem, alarms: alarms, stopping: core.host.isStopping, rooms: figures.rooms,
             closedRooms: figures.closedRooms,
             connections: readings.connections, members: figures.members,
             totals: HubReport.Totals(

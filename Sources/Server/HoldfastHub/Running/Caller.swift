@@ -13,24 +13,17 @@ struct Caller: Sendable {
     /// A token that came with the upgrade, for those whose `hello` has none.
     let token: String?
 
-    init(_ request: UpgradeRequest, isBehindProxy: Bool) {
-        let peer = Caller.host(of: request.remoteAddress)
-        address = SocketAddress.network(of: isBehindProxy ? Caller.forwarded(request.headers) ?? peer : peer)
-        isLocal = !isBehindProxy && Caller.isLoopback(peer) && !Caller.isForwarded(request.headers)
+    init(_ request: UpgradeRequest, by door: Door) {
+        address = door.network(of: request) ?? ""
+        isLocal = !door.isBehindProxy && Caller.isLoopback(door.host(of: request)) && !Caller.isForwarded(request.headers)
         token = Caller.bearer(request.headers["Authorization"]) ?? Caller.parameter("token", of: request.query)
     }
-
-    /// The host of `host:port`; a client of a Unix domain socket has none.
-    static func host(of address: String?) -> String { PeerAddress.host(of: address) }
 
     static func isLoopback(_ host: String) -> Bool {
         let host = host.hasPrefix("::ffff:") ? String(host.dropFirst(7)) : host
         guard host != "::1", host != "localhost" else { return true }
         return (try? SocketAddress(ipAddress: host, port: 0)) != nil && host.hasPrefix("127.")
     }
-
-    /// Whom the nearest proxy speaks for: the last address of `X-Forwarded-For`, perhaps with a port; nil if there is none.
-    static func forwarded(_ headers: HeaderFields) -> String? { PeerAddress.forwarded(headers) }
 
     /// Whether a request was sent to a name of this machine.
     ///

@@ -9,7 +9,7 @@ import WebSocketNIO
 import WebSocketRuntime
 
 /// One client, on its event loop: reads its frames where they lie, and writes what it is to hear.
-final class Visitor: InlineHandler {
+final class Visitor: InlineHandler, HostedClient {
     /// Frames of types that nobody knows are ignored, but not without end.
     private static let mostUnknown = 1000
     /// What a frame costs the hub beside its bytes.
@@ -32,7 +32,7 @@ final class Visitor: InlineHandler {
 
     init(_ caller: Caller, at port: HubPort) {
         (self.caller, self.port) = (caller, port)
-        lanes = OutboundLanes(limits: port.lanes)
+        lanes = OutboundLanes(limits: port.local.lanes)
     }
 
     func opened(_ socket: InlineSocket) {
@@ -40,8 +40,9 @@ final class Visitor: InlineHandler {
         encoding = socket.agreement.subprotocol.flatMap(RoomsEncoding.init(subprotocol:)) ?? .json
         guard let id = port.add(self) else { return socket.close(code: .tryAgainLater, reason: "too many connections") }
         self.id = id
-        hasLongGreeting = port.takesLongGreeting(from: caller.address)
-        if !hasLongGreeting { socket.limitMessages(to: port.lanes.shortGreeting) }
+        port.local.gauges.add(encoding, 1)
+        hasLongGreeting = port.local.takesLongGreeting(from: caller.address)
+        if !hasLongGreeting { socket.limitMessages(to: port.local.lanes.shortGreeting) }
         port.hear(.opened(id, address: caller.address), of: id)
     }
 
@@ -67,19 +68,19 @@ final class Visitor: InlineHandler {
     }
 
     private func hear(_ input: HubInput, _ length: Int) {
+        port.local.bytesIn += length
         let cost = length + Self.frameCost
         unheard += cost
-        if unheard > port.lanes.unheard, !isHeld {
+        if unheard > port.local.lanes.unheard, !isHeld {
             isHeld = true
             socket?.pauseReceiving()
         }
         if let id { port.hear(input, of: id, cost: cost) }
     }
 
-    /// The hub has looked at so much.
-    func heard(_ cost: Int) {
+    func settled(_ cost: Int) {
         unheard -= cost
-        guard isHeld, unheard <= port.lanes.unheard / 2 else { return }
+        guard isHeld, unheard <= port.local.lanes.unheard / 2 else { return }
         isHeld = false
         socket?.resumeReceiving()
     }
@@ -94,7 +95,7 @@ final class Visitor: InlineHandler {
         if lanes.isEmpty, write(frame, socket) { return }
         switch lanes.add(frame, isEphemeral: isEphemeral) {
         case .waits: break
-        case .dropped: port.dropped += 1
+        case .dropped: port.local.dropped += 1
         case .congested: if let id { port.hear(.congested(id), of: id) }
         case .tooMuch: close(code: 4002, reason: "too slow", atOnce: true)
         }
@@ -109,13 +110,13 @@ final class Visitor: InlineHandler {
         if atOnce { dropLanes() }
         sayFarewell()
         guard !lanes.isEmpty else { return }
-        port.loop.assumeIsolated().scheduleTask(in: .nanoseconds(port.lanes.farewell.wholeNanoseconds)) { [weak self] in
+        port.loop.assumeIsolated().scheduleTask(in: .nanoseconds(port.local.lanes.farewell.wholeNanoseconds)) { [weak self] in
             self?.dropLanes()
             self?.sayFarewell()
         }
     }
 
-    private func dropLanes() { lanes = OutboundLanes(limits: port.lanes) }
+    private func dropLanes() { lanes = OutboundLanes(limits: port.local.lanes) }
 
     func writable(_ socket: InlineSocket) {
         if lanes.drain({ write($0, socket) }), let id, farewell == nil { port.hear(.drained(id), of: id) }
@@ -127,13 +128,14 @@ final class Visitor: InlineHandler {
         dropLanes()
         guard let id else { return }
         self.id = nil
-        port.remove(self, id)
+        port.remove(id)
+        port.local.gauges.add(encoding, -1)
         endLongGreeting()
         port.hear(.gone(id), of: id)
     }
 
     private func endLongGreeting() {
-        if hasLongGreeting { port.endLongGreeting(from: caller.address) }
+        if hasLongGreeting { port.local.endLongGreeting(from: caller.address) }
         hasLongGreeting = false
     }
 
@@ -143,7 +145,7 @@ final class Visitor: InlineHandler {
                 frame.bytes.withUnsafeBytes { socket.send(frame.kind, $0.bytes) }
             }
         guard isTaken else { return false }
-        port.bytesOut += frame.bytes.count
+        port.local.bytesOut += frame.bytes.count
         return true
     }
 

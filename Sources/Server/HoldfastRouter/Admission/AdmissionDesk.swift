@@ -49,7 +49,7 @@ final class AdmissionDesk: @unchecked Sendable {
             start(connection, applicant.authID, isClaim: isClaim, isProof: false, core) { try await authenticator.examine(applicant) }
         case .answer(let signature, let extra):
             guard let (user, answer) = answers.removeValue(forKey: connection) else {
-                return core.submit([.examined(connection, .unproven)])
+                return core.host.submit([.examined(connection, .unproven)])
             }
             start(connection, user, isClaim: true, isProof: true, core) { try await answer(signature, extra) }
         }
@@ -72,27 +72,27 @@ final class AdmissionDesk: @unchecked Sendable {
     ) {
         var (wait, charge) = (Duration.zero, LoginThrottle.Charge?.none)
         if isClaim {
-            switch throttle.begin(address: addresses[connection], user: user, at: core.time.now()) {
+            switch throttle.begin(address: addresses[connection], user: user, at: core.host.time.now()) {
             case .examine(let after, let made): (wait, charge) = (after, made)
-            case .refused(let until): return core.submit([.examined(connection, .tooMany(until))])
+            case .refused(let until): return core.host.submit([.examined(connection, .tooMany(until))])
             }
         }
         count += 1
-        let (number, time, beginning) = (count, core.time, core.time.now() + wait)
+        let (number, time, beginning) = (count, core.host.time, core.host.time.now() + wait)
         let (deadline, waits) = (beginning + patience, wait > .zero)
         // SAFETY: both end with the verdict or when the client is gone; the second, at the latest, at its deadline.
         let examination = Task {
             do {
                 if waits { try await time.sleep(beginning) }
                 let admission = try await examine()
-                core.loop.execute { self.conclude(connection, number, admission, core) }
+                core.host.loop.execute { self.conclude(connection, number, admission, core) }
             } catch {
-                core.loop.execute { self.fail(connection, number, "\(error)", core) }
+                core.host.loop.execute { self.fail(connection, number, "\(error)", core) }
             }
         }
         let timer = Task {
             guard (try? await time.sleep(deadline)) != nil else { return }
-            core.loop.execute { self.fail(connection, number, "it took too long", core) }
+            core.host.loop.execute { self.fail(connection, number, "it took too long", core) }
         }
         cases[connection] = Case(number: number, user: user, charge: charge, isProof: isProof, tasks: [examination, timer])
     }
@@ -110,17 +110,17 @@ final class AdmissionDesk: @unchecked Sendable {
         switch admission {
         case .accepted(let principal):
             payBack(found, isProven: found.isProof, core)
-            core.take([.examined(connection, .accepted(principal))])
-        case .refused(let reason, let message): core.take([.examined(connection, .refused(reason: reason, message: message))])
+            core.host.take([.examined(connection, .accepted(principal))])
+        case .refused(let reason, let message): core.host.take([.examined(connection, .refused(reason: reason, message: message))])
         case .challenged(let method, let extra, let answer):
             payBack(found, isProven: false, core)
             answers[connection] = (found.user, answer)
-            core.take([.examined(connection, .challenged(method: method, extra: extra))])
+            core.host.take([.examined(connection, .challenged(method: method, extra: extra))])
         }
     }
 
     private func payBack(_ found: Case, isProven: Bool, _ core: RouterCore) {
-        if let charge = found.charge { throttle.payBack(charge, isProven: isProven, at: core.time.now()) }
+        if let charge = found.charge { throttle.payBack(charge, isProven: isProven, at: core.host.time.now()) }
     }
 }
 

@@ -20,12 +20,12 @@ public struct RouterFaults: Sendable {
 
     /// Ends a session, as `wamp.session.kill` does.
     public func kill(_ session: WAMPID, reason: String = WAMPURI.Close.killed, message: String? = nil) {
-        core.submit([.kill(session: session, reason: reason, message: message)])
+        core.host.submit([.kill(session: session, reason: reason, message: message)])
     }
 
     /// Takes a registration away from its callees, or a subscription from its subscribers; by its id.
     public func revoke(_ id: WAMPID, realm: String, reason: String = "wamp.revoked") {
-        core.submit([.revoke(realm: realm, id: id, reason: reason)])
+        core.host.submit([.revoke(realm: realm, id: id, reason: reason)])
     }
 
     /// Takes the registration of this procedure away from its callees, and the subscription of this topic from its subscribers.

@@ -32,7 +32,7 @@ extension RouterCore {
         for effect in effects {
             switch effect {
             case .pass(let passage): passed(passage, now)
-            case .cut(let connection): put(.abort(connection), for: connection)
+            case .cut(let connection): host.put(.abort(connection), for: connection)
             case .over(let number): onOver.removeValue(forKey: number)?.finish()
             }
         }
@@ -52,8 +52,8 @@ extension RouterCore {
 
     /// Takes what is of this URI from those who have it, on any thread.
     func revoke(_ uri: String, _ match: WAMPMatch, realm: String, reason: String) {
-        loop.execute {
-            self.take(self.machine.ids(of: uri, match, in: realm).map { .revoke(realm: realm, id: $0, reason: reason) })
+        host.loop.execute {
+            self.host.take(self.machine.ids(of: uri, match, in: realm).map { .revoke(realm: realm, id: $0, reason: reason) })
         }
     }
 
@@ -63,7 +63,7 @@ extension RouterCore {
             last += 1
             return last
         }
-        loop.execute {
+        host.loop.execute {
             self.onOver[number] = over
             self.handleFault(.add(fault, number: number))
         }
@@ -71,12 +71,13 @@ extension RouterCore {
     }
 
     /// Tells what becomes of faults, on any thread.
-    func submitFault(_ input: FaultMachine.Input) { loop.execute { self.handleFault(input) } }
+    func submitFault(_ input: FaultMachine.Input) { host.loop.execute { self.handleFault(input) } }
 
     private func handleFault(_ input: FaultMachine.Input) {
-        let now = time.now()
-        faults.handle(input, at: now, into: &faultEffects)
-        performFaults(now)
-        carryOut(now)
+        host.turn { _, now in
+            faults.handle(input, at: now, into: &faultEffects)
+            performFaults(now)
+            return []
+        }
     }
 }

@@ -9,37 +9,22 @@ import WAMPCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// Owns the router's machine, on one event loop: tells it what happens, and carries out what it orders.
+/// The router on its event loop: tells its machine what happens, and carries out what it orders.
 ///
-/// SAFETY: all is touched on `loop` only, but for what is constant and what says otherwise.
-final class RouterCore: @unchecked Sendable {
-    /// One input of a client, and what it costs until the machine has been told and what follows is delivered.
-    struct Saying: Sendable {
-        let input: RouterInput
-        let link: RouterLink
-        /// The client's port.
-        let port: Int
-        let cost: Int
-    }
+/// SAFETY: all is touched on the loop of `host` only, but for what is constant and what says otherwise.
+final class RouterCore: HostedServer, @unchecked Sendable {
+    typealias ID = RouterConnection
+    typealias Input = RouterInput
+    typealias Client = RouterLink
+    typealias Parcel = RouterParcel
+    typealias Local = RouterLocal
 
-    /// So many inputs of clients are handled before the loop's sockets get their turn, unless that took long before.
-    static let mostInTurn = 256
-    /// So few need no line.
-    private static let fewInputs = 8
-    private static let longestTurn = TimeAmount.milliseconds(5)
-    /// For how long a turn that is to be continued waits: a loop carries out all tasks that are due before it looks after its sockets.
-    private static let pause = TimeAmount.microseconds(50)
-
-    let loop: any EventLoop
+    let host: MachineHost<RouterCore>
     let configuration: WAMPRouterConfiguration
-    let time: LinkTime
     let tally = RouterTally()
     private var journal: RouterJournal
     private let desk: AdmissionDesk
     var machine: RouterMachine
-    /// What clients said beyond what one turn is for.
-    private var backlog = FairQueue<RouterConnection?, Saying>()
-    private var isTurnDue = false
     private var effects: [RouterEffect] = []
     /// Spare memory for ``effects``.
     private var performing: [RouterEffect] = []
@@ -53,116 +38,51 @@ final class RouterCore: @unchecked Sendable {
     var sessions: [RouterConnection: RouterSession] = [:]
     private var connections: [WAMPID: RouterConnection] = [:]
 
-    /// These two are constant once this is made, until it is finished.
-    private var ports: [RouterPort] = []
-    private var portsByLoop: [ObjectIdentifier: RouterPort] = [:]
-    private var parcels: [[RouterPort.Parcel]] = []
-    /// The same ports for any thread.
-    private let directory = LockedValue<[RouterPort]>([])
     /// Whose input is being carried out.
     private var cause: RouterConnection?
+    /// Whose connections have ended in this turn.
+    private var gone: [RouterConnection] = []
     private var news = RouterStatus()
-    private var alarm: (at: Moment, task: Task<Void, Never>)?
-    private let isStoppingBox = LockedValue(false)
-    private let stopped = LinkOutcome<Void>()
     /// Connections by address, where only the router knows it; on any thread.
     let seats: LockedValue<AddressQuota>
-    /// Bytes that wait for clients, by address; on any thread.
-    let queues: LockedValue<AddressQuota>
-    /// On how many event loops there are clients; on any thread.
-    let portCount: Int
 
     init(_ configuration: WAMPRouterConfiguration, seed: UInt64, time: LinkTime, loops: [any EventLoop]) {
-        (self.configuration, self.time, loop) = (configuration, time, loops[0])
+        self.configuration = configuration
         var policy = configuration.policy
         if let present = Timestamp(secondsSince1970: Date().timeIntervalSince1970) { policy.epoch = present }
         machine = RouterMachine(policy: policy, seed: seed)
         journal = RouterJournal(configuration.logger)
         desk = AdmissionDesk(configuration.authenticator, limits: configuration.limits)
-        seats = LockedValue(AddressQuota(most: configuration.isBehindProxy ? configuration.server.maximumConnectionsPerAddress : nil))
-        queues = LockedValue(AddressQuota(most: configuration.limits.waitingPerAddress))
-        portCount = min(loops.count, RouterConnection.mostPorts)
-        ports = loops.prefix(RouterConnection.mostPorts).enumerated().map { RouterPort($1, number: $0, core: self) }
-        parcels = ports.map { _ in [] }
-        portsByLoop = Dictionary(uniqueKeysWithValues: ports.map { (ObjectIdentifier($0.loop), $0) })
-        directory.withLockedValue { $0 = ports }
-    }
-
-    /// Whether nobody new is taken any more; on any thread.
-    var isStopping: Bool { isStoppingBox.withLockedValue(\.self) }
-
-    /// The port of the present event loop.
-    func portHere() -> RouterPort {
-        guard let loop = MultiThreadedEventLoopGroup.currentEventLoop, let port = portsByLoop[ObjectIdentifier(loop)] else {
-            preconditionFailure("the server's connections are on the event loops that the router was given")
+        let seats = LockedValue(
+            AddressQuota(most: configuration.isBehindProxy ? configuration.server.maximumConnectionsPerAddress : nil))
+        let queues = LockedValue(AddressQuota(most: configuration.limits.waitingPerAddress))
+        let tally = tally
+        self.seats = seats
+        // Few inputs of a router may cause much: each may be a publication to thousands.
+        host = MachineHost(loops, time: time, fewInputs: 8) {
+            RouterLocal(configuration, portCount: min(loops.count, RouterConnection.mostPorts), tally: tally, seats: seats, queues: queues)
         }
-        return port
+        host.serve(self)
     }
-
-    /// The port of the machine's own event loop; on any thread.
-    var ownPort: RouterPort { ports[0] }
 
     // MARK: - Inputs
 
-    /// Tells the machine what has happened, in order, and starts what it orders.
-    func take(_ inputs: [RouterInput]) {
-        let now = begin()
-        for input in inputs { hear(input, now) }
-        end(now, inputs)
-    }
+    var deadline: Moment? { faults.isIdle ? machine.deadline : .earliest(machine.deadline, faults.deadline) }
 
-    /// Tells the machine what clients have said; what is too much for a turn waits for the next ones, and clients take turns.
-    ///
-    /// What they owe is settled when all that follows from it is with the clients' connections, or waits for them within their bounds.
-    func take(_ sayings: [Saying]) {
-        guard !backlog.isEmpty || sayings.count > Self.fewInputs else {
-            let now = begin()
-            for saying in sayings { hear(saying.input, now) }
-            return end(now, sayings.map(\.input), sayings)
-        }
-        for saying in sayings { backlog.add(saying, of: saying.input.connection) }
-        if !isTurnDue { takeTurn() }
-    }
-
-    private func takeTurn() {
-        let (now, latest) = (begin(), NIODeadline.now() + Self.longestTurn)
-        var heard: [Saying] = []
-        repeat {
-            for saying in backlog.next() {
-                hear(saying.input, now)
-                heard.append(saying)
-            }
-        } while !backlog.isEmpty && heard.count < Self.mostInTurn && .now() < latest
-        isTurnDue = !backlog.isEmpty
-        if isTurnDue { loop.assumeIsolated().scheduleTask(in: Self.pause) { self.takeTurn() } }
-        end(now, heard.map(\.input), heard)
-    }
-
-    private func begin() -> Moment {
-        let now = time.now()
-        // What is due is nobody's doing.
+    /// What is due is nobody's doing.
+    func wake(at now: Moment) {
         machine.wake(at: now, into: &effects)
         performAll(now)
-        return now
+        faults.wake(at: now, into: &faultEffects)
+        performFaults(now)
     }
 
-    private func hear(_ input: RouterInput, _ now: Moment) {
+    func hear(_ input: RouterInput, at now: Moment) {
         cause = input.connection
         if faults.isIdle { tell(input, now) } else { tellThroughFaults(input, now) }
         performAll(now)
+        if case .closed(let connection) = input { gone.append(connection) }
     }
-
-    private func end(_ now: Moment, _ inputs: [RouterInput], _ sayings: [Saying] = []) {
-        cause = nil
-        var owed: [Int: [Debt.Item]] = [:]
-        for saying in sayings where saying.cost > 0 { owed[saying.port, default: []].append((saying.link, saying.cost)) }
-        carryOut(now, owed.compactMap { $0 < ports.count ? Debt($1, of: ports[$0]) : nil })
-        // Not before: what came just before the end may have begun an examination.
-        for case .closed(let connection) in inputs { desk.forget(connection) }
-    }
-
-    /// The same from any thread.
-    func submit(_ inputs: [RouterInput]) { loop.execute { self.take(inputs) } }
 
     func tell(_ input: RouterInput, _ now: Moment) {
         switch input {
@@ -176,7 +96,7 @@ final class RouterCore: @unchecked Sendable {
             machine.handle(input, at: now, into: &effects)
             performAll(now)
             // What is sent from now on is of other calls.
-            return put(.gaveUp(message, of: connection), for: connection)
+            return host.put(.gaveUp(message, of: connection), for: connection)
         default: break
         }
         machine.handle(input, at: now, into: &effects)
@@ -225,12 +145,14 @@ final class RouterCore: @unchecked Sendable {
 
     // MARK: - Effects
 
-    func carryOut(_ now: Moment, _ debts: [Debt] = []) {
+    func carryOut(at now: Moment) {
+        cause = nil
         performAll(now)
+        // Not before: what came just before the end may have begun an examination.
+        for connection in gone { desk.forget(connection) }
+        gone.removeAll(keepingCapacity: true)
         tally.add { $0.add(news) }
         news = RouterStatus()
-        post(debts)
-        setAlarm()
     }
 
     private func performAll(_ now: Moment) {
@@ -264,44 +186,19 @@ final class RouterCore: @unchecked Sendable {
     func send(_ message: WAMPMessage, to connection: RouterConnection) {
         if case .event = message { news.events += 1 }
         journal.sent(message, to: connection)
-        put(.send(message, to: connection, from: cause), for: connection)
+        host.put(.send(message, to: connection, from: cause), for: connection)
     }
 
     private func sendToAll(_ message: WAMPMessage, _ members: [RouterConnection]) {
         guard let first = members.first else { return }
         if case .event = message { news.events += members.count }
         journal.sent(message, to: members)
-        if members.count == 1 { return put(.send(message, to: first, from: cause), for: first) }
-        for port in ports { parcels[port.number].append(.sendToAll(message, members, from: cause)) }
+        if members.count == 1 { return host.put(.send(message, to: first, from: cause), for: first) }
+        host.putEverywhere(.sendToAll(message, members, from: cause))
     }
 
     func close(_ connection: RouterConnection, _ closing: RouterClosing) {
-        put(closing.frame.map { .close(connection, $0) } ?? .abort(connection), for: connection)
-    }
-
-    func put(_ parcel: RouterPort.Parcel, for connection: RouterConnection) {
-        // There are no ports any more once the router is gone.
-        if connection.port < parcels.count { parcels[connection.port].append(parcel) }
-    }
-
-    /// Reads nothing more of a client, or goes on, because of another one; from any thread.
-    func hold(_ connection: RouterConnection, _ isHeld: Bool) {
-        directory.withLockedValue { $0.indices.contains(connection.port) ? $0[connection.port] : nil }?.hold(connection, isHeld)
-    }
-
-    /// One hop for each event loop and burst.
-    private func post(_ debts: [Debt]) {
-        let busy = ports.filter { !parcels[$0.number].isEmpty }
-        for debt in debts { debt.await(busy.count) }
-        for port in busy {
-            let load = parcels[port.number]
-            parcels[port.number] = []
-            // Even on the own loop not before this turn ends: delivering may bring new inputs.
-            port.loop.execute {
-                port.deliver(load)
-                for debt in debts { debt.delivered() }
-            }
-        }
+        host.put(closing.frame.map { .close(connection, $0) } ?? .abort(connection), for: connection)
     }
 
     private func hear(_ item: RouterNews) {
@@ -315,7 +212,7 @@ final class RouterCore: @unchecked Sendable {
         case .refused: news.refused += 1
         case .violation: news.violations += 1
         case .overrun: news.overruns += 1
-        case .stopped: stopped.settle(())
+        case .stopped: host.hasStopped()
         }
         journal.note(item)
     }
@@ -334,61 +231,16 @@ final class RouterCore: @unchecked Sendable {
         if let session = sessions.removeValue(forKey: connection) { connections[session.id] = nil }
     }
 
-    // MARK: - Time
-
-    private func setAlarm() {
-        let next = faults.isIdle ? machine.deadline : .earliest(machine.deadline, faults.deadline)
-        guard let deadline = next else { return }
-        if let alarm {
-            guard deadline < alarm.at else { return }
-            alarm.task.cancel()
-        }
-        let (time, loop) = (time, loop)
-        // SAFETY: ends at that moment, or when another takes its place or the router is gone.
-        let task = Task { [weak self] in
-            guard (try? await time.sleep(deadline)) != nil else { return }
-            loop.execute { [weak self] in self?.alarmRang(deadline) }
-        }
-        alarm = (deadline, task)
-    }
-
-    private func alarmRang(_ deadline: Moment) {
-        guard alarm?.at == deadline else { return }
-        alarm = nil
-        let now = time.now()
-        machine.wake(at: now, into: &effects)
-        faults.wake(at: now, into: &faultEffects)
-        performFaults(now)
-        carryOut(now)
-    }
-
     // MARK: - The end
 
     /// Says goodbye to all sessions, and waits for them to answer, though not for longer than the policy allows.
-    func stop() async {
-        let isFirst = isStoppingBox.withLockedValue { isStopping in
-            defer { isStopping = true }
-            return !isStopping
-        }
-        if isFirst {
-            loop.execute {
-                self.take([.stop])
-                let patience = self.configuration.policy.goodbyePatience + .seconds(2)
-                self.loop.assumeIsolated().scheduleTask(in: .nanoseconds(patience.wholeNanoseconds)) { self.stopped.settle(()) }
-            }
-        }
-        await stopped.wait()
-    }
+    func stop() async { await host.stop(.stop, within: configuration.policy.goodbyePatience + .seconds(2)) }
 
     /// Ends what runs, on any thread; nothing is asked any more.
     func finish() {
-        loop.execute {
-            self.alarm?.task.cancel()
-            for over in self.onOver.values { over.finish() }
-            self.onOver = [:]
-            // They hold each other.
-            (self.ports, self.portsByLoop, self.parcels) = ([], [:], [])
-            self.directory.withLockedValue { $0 = [] }
+        host.finish { core in
+            for over in core.onOver.values { over.finish() }
+            core.onOver = [:]
         }
     }
 }

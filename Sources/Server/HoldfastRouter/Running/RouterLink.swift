@@ -9,7 +9,7 @@ import WebSocketRuntime
 /// One client of a router, on its event loop: what it says and is told, within its bounds.
 ///
 /// SAFETY: all is touched on the event loop of `port` only.
-final class RouterLink: @unchecked Sendable {
+final class RouterLink: HostedClient, @unchecked Sendable {
     let serialization: WAMPSerialization
     let transport: ValueMap
     /// What limits per address count.
@@ -27,7 +27,7 @@ final class RouterLink: @unchecked Sendable {
     private static let step = 64 << 10
     private var backlog: Backlog
     private var backlogEffects: [Backlog.Effect] = []
-    private var backlogAlarm: (at: Moment, task: Task<Void, Never>)?
+    private lazy var backlogTimer = DeadlineTimer(port.host.time)
     /// Calls of which a part could not be sent.
     var lost = LostExchanges()
     /// The client was told that it is too slow; nothing but the reason goes to it.
@@ -45,7 +45,7 @@ final class RouterLink: @unchecked Sendable {
 
     init(_ serialization: WAMPSerialization, transport: ValueMap, from address: String? = nil, at port: RouterPort) {
         (self.serialization, self.transport, self.address, self.port) = (serialization, transport, address, port)
-        backlog = Backlog(port.bounds)
+        backlog = Backlog(port.local.bounds)
     }
 
     // MARK: - From the client
@@ -57,7 +57,8 @@ final class RouterLink: @unchecked Sendable {
             return exit.close(CloseFrame(.tryAgainLater, reason: "too many connections"), by: .now())
         }
         self.id = id
-        port.hear(.opened(id, transport: transport, address: address), from: self, cost: 0)
+        port.local.tally.add { $0.connections += 1 }
+        port.hear(.opened(id, transport: transport, address: address), of: id)
     }
 
     /// A message came.
@@ -65,13 +66,13 @@ final class RouterLink: @unchecked Sendable {
         guard let id, farewell == nil else { return }
         let cost = bytes + Self.cost(of: message)
         unheard += cost
-        if unheard > port.limits.unheard, !isFull {
+        if unheard > port.local.limits.unheard, !isFull {
             isFull = true
             pauseOrResume()
         }
         switch message {
-        case .success(let message): port.hear(.received(id, message), from: self, cost: cost)
-        case .failure(let error): port.hear(.undecodable(id, error), from: self, cost: cost)
+        case .success(let message): port.hear(.received(id, message), of: id, cost: cost)
+        case .failure(let error): port.hear(.undecodable(id, error), of: id, cost: cost)
         }
     }
 
@@ -87,7 +88,7 @@ final class RouterLink: @unchecked Sendable {
     /// The router has looked at so much.
     func settled(_ cost: Int) {
         unheard -= cost
-        guard isFull, unheard <= port.limits.unheard / 2 else { return }
+        guard isFull, unheard <= port.local.limits.unheard / 2 else { return }
         isFull = false
         pauseOrResume()
     }
@@ -109,8 +110,9 @@ final class RouterLink: @unchecked Sendable {
         exit = nil
         dropWaiting()
         guard let id = id.take() else { return }
-        port.remove(self, id)
-        port.hear(.closed(id), from: self, cost: 0)
+        port.remove(id)
+        port.local.tally.add { $0.connections -= 1 }
+        port.hear(.closed(id), of: id)
     }
 
     // MARK: - To the client
@@ -120,7 +122,7 @@ final class RouterLink: @unchecked Sendable {
         guard let exit, farewell == nil else { return true }
         if case .welcome = message { exit.hasJoined() }
         if waiting.isEmpty, exit.send(written) {
-            port.carried(written)
+            port.local.carried(written)
             return true
         }
         return wait(written, of: message, from: cause)
@@ -150,14 +152,14 @@ final class RouterLink: @unchecked Sendable {
     }
 
     private func keep(_ written: WrittenMessage, _ load: Backlog.Load) -> Bool {
-        let verdict = backlog.add(load, isCrowded: isCrowded, at: port.time.now(), into: &backlogEffects)
+        let verdict = backlog.add(load, isCrowded: isCrowded, at: port.host.time.now(), into: &backlogEffects)
         tellOthers()
         switch verdict {
         case .refused: return false
         case .kept:
             waiting.append((written, load))
             queued += written.weight
-            if backlog.own > port.limits.waiting / 4, !isGreedy {
+            if backlog.own > port.local.limits.waiting / 4, !isGreedy {
                 isGreedy = true
                 pauseOrResume()
             }
@@ -170,7 +172,7 @@ final class RouterLink: @unchecked Sendable {
         guard let id else { return }
         isOverrun = true
         dropWaiting()
-        port.hear(.overrun(id), from: self, cost: 0)
+        port.hear(.overrun(id), of: id)
     }
 
     /// Charges the address with a queue that is to be so long; false if it has no room for that.
@@ -178,31 +180,31 @@ final class RouterLink: @unchecked Sendable {
         let missing = bytes - Self.step - charged
         guard missing > 0 else { return true }
         let more = max(missing, Self.step)
-        guard let left = port.takeQueue(more, of: address) else { return false }
+        guard let left = port.local.takeQueue(more, of: address) else { return false }
         charged += more
-        isCrowded = left < port.limits.waitingPerAddress / 2
+        isCrowded = left < port.local.limits.waitingPerAddress / 2
         return true
     }
 
     /// The queue is shorter: the client may ask for more, and its address gets back what it was charged with once little waits.
     private func discharge() {
-        if isGreedy, backlog.own <= port.limits.waiting / 8 {
+        if isGreedy, backlog.own <= port.local.limits.waiting / 8 {
             isGreedy = false
             pauseOrResume()
         }
         guard charged > 0, queued <= Self.step else { return }
-        port.leaveQueue(charged, of: address)
+        port.local.leaveQueue(charged, of: address)
         (charged, isCrowded) = (0, false)
     }
 
     /// There is room again.
     func writable() {
-        let now = waiting.isEmpty ? Moment.start : port.time.now()
+        let now = waiting.isEmpty ? Moment.start : port.host.time.now()
         while let exit, let next = waiting.first, exit.send(next.message) {
             waiting.removeFirst()
             queued -= next.message.weight
             backlog.remove(next.load, at: now, into: &backlogEffects)
-            port.carried(next.message)
+            port.local.carried(next.message)
         }
         discharge()
         tellOthers()
@@ -212,7 +214,7 @@ final class RouterLink: @unchecked Sendable {
     /// Closes when all that it was told is handed over, though not later than ``WAMPRouterConfiguration/Limits/farewell`` allows.
     func close(_ frame: CloseFrame) {
         guard farewell == nil else { return }
-        let deadline = NIODeadline.now() + .nanoseconds(port.limits.farewell.wholeNanoseconds)
+        let deadline = NIODeadline.now() + .nanoseconds(port.local.limits.farewell.wholeNanoseconds)
         farewell = (frame, deadline)
         sayFarewell()
         guard !waiting.isEmpty else { return }
@@ -232,7 +234,7 @@ final class RouterLink: @unchecked Sendable {
 
     private func dropWaiting() {
         (waiting, queued) = ([], 0)
-        backlog.clear(at: port.time.now(), into: &backlogEffects)
+        backlog.clear(at: port.host.time.now(), into: &backlogEffects)
         discharge()
         tellOthers()
     }
@@ -243,25 +245,13 @@ final class RouterLink: @unchecked Sendable {
             port.tell(backlogEffects)
             backlogEffects.removeAll(keepingCapacity: true)
         }
-        guard let deadline = backlog.deadline else {
-            backlogAlarm.take()?.task.cancel()
-            return
-        }
-        guard backlogAlarm?.at != deadline else { return }
-        backlogAlarm?.task.cancel()
-        let (time, loop) = (port.time, port.loop)
-        // SAFETY: ends at that moment, or when another takes its place or nobody waits any more.
-        let task = Task { [weak self] in
-            guard (try? await time.sleep(deadline)) != nil else { return }
-            loop.execute { [weak self] in self?.backlogAlarmRang(deadline) }
-        }
-        backlogAlarm = (deadline, task)
+        guard let deadline = backlog.deadline, backlogTimer.ringsAfter(deadline) else { return }
+        let loop = port.loop
+        backlogTimer.set(deadline) { [weak self] in loop.execute { [weak self] in self?.backlogTimerRang() } }
     }
 
-    private func backlogAlarmRang(_ deadline: Moment) {
-        guard backlogAlarm?.at == deadline else { return }
-        backlogAlarm = nil
-        backlog.wake(at: port.time.now(), into: &backlogEffects)
+    private func backlogTimerRang() {
+        backlog.wake(at: port.host.time.now(), into: &backlogEffects)
         tellOthers()
     }
 }

@@ -16,25 +16,27 @@ final class SocketExit: InlineHandler, LinkExit {
     private var socket: InlineSocket?
     private var serialization = WAMPSerialization.json
 
-    init(_ request: UpgradeRequest, at port: RouterPort, by door: Doorkeeper) {
+    init(_ request: UpgradeRequest, at port: RouterPort, by door: Door) {
         (self.port, peer, address) = (port, door.peer(of: request), door.network(of: request))
     }
 
     func opened(_ socket: InlineSocket) {
         self.socket = socket
         // There was room when it asked for it.
-        guard port.takeSeat(address) else { return socket.close(code: .tryAgainLater, reason: "too many connections of this address") }
+        guard port.local.takeSeat(address) else {
+            return socket.close(code: .tryAgainLater, reason: "too many connections of this address")
+        }
         serialization = socket.agreement.subprotocol.flatMap(WAMPSerialization.init(subprotocol:)) ?? .json
         var transport: ValueMap = ["type": "websocket", "protocol": .text(serialization.subprotocol)]
         if let peer { transport["peer"] = .text(peer) }
         let link = RouterLink(serialization, transport: transport, from: address, at: port)
         self.link = link
-        socket.limitMessages(to: port.limits.greeting)
+        socket.limitMessages(to: port.local.limits.greeting)
         link.opened(self)
     }
 
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {
-        link?.heard(port.read(kind, bytes, as: serialization), bytes: bytes.byteCount)
+        link?.heard(port.local.read(kind, bytes, as: serialization), bytes: bytes.byteCount)
     }
 
     func writable(_ socket: InlineSocket) { link?.writable() }
@@ -42,7 +44,7 @@ final class SocketExit: InlineHandler, LinkExit {
     func ended(_ result: Result<CloseRecord, TransportError>) {
         socket = nil
         guard let link = link.take() else { return }
-        port.leaveSeat(address)
+        port.local.leaveSeat(address)
         link.ended()
     }
 

@@ -65,12 +65,13 @@ final class TransportExit: LinkExit, @unchecked Sendable {
 
     private func messages(in batch: ReceivedBatch) -> [(Result<WAMPMessage, WAMPFormatError>, bytes: Int)] {
         var (batch, messages) = (batch, [(Result<WAMPMessage, WAMPFormatError>, bytes: Int)]())
+        func read(_ kind: MessageKind, _ bytes: UnsafeRawBufferPointer) {
+            messages.append((port.local.read(kind, bytes.bytes, as: serialization), bytes.count))
+        }
         while let received = batch.popFirst() {
             switch received {
-            case .message(.text(var text)):
-                messages.append((text.withUTF8 { port.read(.text, UnsafeRawBufferPointer($0).bytes, as: serialization) }, text.utf8.count))
-            case .message(.binary(let bytes)):
-                messages.append((bytes.withUnsafeBytes { port.read(.binary, $0.bytes, as: serialization) }, bytes.count))
+            case .message(.text(var text)): text.withUTF8 { read(.text, UnsafeRawBufferPointer($0)) }
+            case .message(.binary(let bytes)): bytes.withUnsafeBytes { read(.binary, $0) }
             case .chunk(let chunk): messages.append((.failure(WAMPFormatError(.messageKind)), chunk.bytes.count))
             }
         }

@@ -1,28 +1,28 @@
 import WebSocketRuntime
 import NIOCore
 
-/// What clients of one event loop have sent and the router has not dealt with.
+/// What clients of one event loop have sent and the machine has not dealt with.
 ///
 /// A client that publishes to many causes more work than it sends bytes, on other event loops than its own: so it gets room for more only
 /// when these have done theirs.
-final class Debt: Sendable {
+@usableFromInline final class Debt<Server: HostedServer>: Sendable {
     /// Who has sent how much.
-    typealias Item = (link: RouterLink, cost: Int)
+    @usableFromInline typealias Item = (id: Server.ID, cost: Int)
 
     private let items: [Item]
-    private let port: RouterPort
+    private let port: HostPort<Server>
     private let awaited = LockedValue(0)
 
-    init(_ items: [Item], of port: RouterPort) { (self.items, self.port) = (items, port) }
+    @usableFromInline init(_ items: [Item], of port: HostPort<Server>) { (self.items, self.port) = (items, port) }
 
     /// So many event loops have something to deliver; none: that was it.
-    func await(_ count: Int) {
+    @usableFromInline func await(_ count: Int) {
         if count == 0 { return settle() }
         awaited.withLockedValue { $0 = count }
     }
 
     /// One of them has.
-    func delivered() {
+    @usableFromInline func delivered() {
         let isLast = awaited.withLockedValue { awaited in
             awaited -= 1
             return awaited == 0
