@@ -46,6 +46,13 @@ extension SocketTests {
             }
         }
 
+        @Test func `a HEAD that is refused has no body, either`() async throws {
+            try await pages.withRunning { server in
+                let (head, body) = try await ScriptedPeer.ask(server, "HEAD / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n")
+                #expect((head.status, body) == (405, ""))
+            }
+        }
+
         @Test func `fields that would break out of their line become a 500 without a body`() async throws {
             try await pages.withRunning { server in
                 let (head, body) = try await ScriptedPeer.ask(server, "GET /broken HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -1,19 +1,7 @@
 import NIOCore
 import WebSocketCore
 
-/// What the handshakes of HTTP/1.1 and HTTP/2 do alike.
 extension ServerOptions {
-    /// The handshake that a request asks for; nil: it asks for something else.
-    static func handshake(of request: RequestHead) throws(HandshakeFailure) -> ServerHandshake? {
-        try request.checkTarget()
-        do throws(HandshakeFailure) {
-            return try ServerHandshake(request)
-        } catch {
-            guard error.kind == .notAnUpgrade else { throw error }
-            return nil
-        }
-    }
-
     /// What the app says to a request.
     func decision(on request: RequestHead, _ handshake: ServerHandshake?, from peer: SocketAddress?) async -> Decision {
         guard let handshake, let decide else { return .answer(await answer(request, peer)) }

@@ -53,7 +53,7 @@ extension WebSocketServer {
                         let options = welcome == .open ? open : full
                         let handler: any ChannelHandler
                         if configuration.httpVersion == .http1 {
-                            handler = ServerHandshakeHandler(options, at: place.arrivals, onOpen: place.onOpen)
+                            handler = options.handshakeHandler(at: place.arrivals, onOpen: place.onOpen)
                         } else {
                             let streams = welcome == .open ? openStreams : fullStreams
                             handler = HTTPVersionHandler(options, streams, at: place.arrivals, onOpen: place.onOpen)
