@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HoldfastHub
+import HoldfastServer
 import WebSocketCore
 
 struct ServeHubCommand: AsyncParsableCommand {
@@ -28,7 +29,23 @@ struct ServeHubCommand: AsyncParsableCommand {
 
     func run() async throws {
         let file = try hub.settings()
-        let hub = try file.completing(hub)
-        try await HubRunner(options: file.completing(serve)).run { server, quiet in try await hub.configuration(server, isQuiet: quiet) }
+        let (serve, hub) = (try file.completing(serve), try file.completing(hub))
+        let runner = ServerRunner(serve)
+        let log = runner.log
+        try await runner.run { server, certificate in
+            let configuration = try await hub.configuration(server, isQuiet: serve.quiet)
+            try await Hub(configuration).withRunning { hub in
+                StandardOutput.write(hub.url + "\n")
+                log.note("the log is in \(configuration.data.escapedOnOneLine)")
+                if serve.unix == nil {
+                    let page = hub.server.url().replacing(/^ws/, with: "http")
+                    log.note("page: \(page)  status: \(page)status")
+                }
+                if let certificate { log.note("trust it with --ca \(certificate.certificateFile)") }
+                if configuration.takesDevelopmentTokens { log.note("chat: holdfast chat \(hub.url) --room lobby --name YOU") }
+                _ = await Signals.firstEnding()
+                log.note("closing \(hub.server.connectionCount.counted("connection"))")
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import HoldfastRouter
+import HoldfastServer
 
 struct ServeWAMPCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,6 +33,23 @@ struct ServeWAMPCommand: AsyncParsableCommand {
     func run() async throws {
         var serve = serve
         serve.port = serve.port ?? 9001
-        try await RouterRunner(serve, messages).run { server, log in try router.configuration(server, log) }
+        let runner = ServerRunner(serve)
+        let log = runner.log
+        try await runner.run { server, certificate in
+            var server = server
+            messages.apply(to: &server)
+            let configuration = try router.configuration(server, log)
+            let router = WAMPRouter(configuration)
+            try await router.withRunning { running in
+                StandardOutput.write(running.url("/ws") + "\n")
+                let realms = configuration.policy.realms.map { $0.sorted().joined(separator: ", ") } ?? "any"
+                log.note("for development, tests and small services; realms: \(realms.escapedOnOneLine); all is kept in memory")
+                if let certificate { log.note("trust it with --ca \(certificate.certificateFile)") }
+                _ = await Signals.firstEnding()
+                let status = router.status
+                let work = "\(status.calls.counted("call")) and \(status.events.counted("event"))"
+                log.note("saying goodbye to \(status.sessions.counted("session")), after \(work)")
+            }
+        }
     }
 }
