@@ -47,24 +47,14 @@ struct WAMPCallCommand: WAMPRealmCommand {
     }
 
     func run() async throws {
-        let session = try session(environment: ProcessInfo.processInfo.environment)
-        let outcome = await session.run { client in await call(on: client) }
-        if outcome != .clean { throw outcome.code }
-    }
-
-    private func call(on client: WAMPClient) async -> Outcome {
-        let options = CallOptions(
-            timeout: timeout.duration, wantsProgress: progress, discloseMe: discloseMe ? true : nil, cancelMode: cancel)
-        do {
-            if progress {
-                let parts = try client.callProgressively(procedure, payload.list, keywords: payload.keywords, options: options)
-                for try await part in parts { print(part.value, isPart: !part.isFinal) }
-            } else {
-                print(try await client.call(procedure, payload.list, keywords: payload.keywords, options: options), isPart: false)
+        try await withClient { client in
+            let options = CallOptions(
+                timeout: timeout.duration, wantsProgress: progress, discloseMe: discloseMe ? true : nil, cancelMode: cancel)
+            guard progress else {
+                return print(try await client.call(procedure, payload.list, keywords: payload.keywords, options: options), isPart: false)
             }
-            return .clean
-        } catch {
-            return WAMPSession.tell(error)
+            let parts = try client.callProgressively(procedure, payload.list, keywords: payload.keywords, options: options)
+            for try await part in parts { print(part.value, isPart: !part.isFinal) }
         }
     }
 

@@ -45,21 +45,12 @@ struct WAMPPublishCommand: WAMPRealmCommand {
     }
 
     func run() async throws {
-        let session = try session(environment: ProcessInfo.processInfo.environment)
-        let outcome = await session.run { client in await publish(on: client) }
-        if outcome != .clean { throw outcome.code }
-    }
-
-    private func publish(on client: WAMPClient) async -> Outcome {
-        let options = PublishOptions(
-            isAcknowledged: ack, excludesMe: !audience.toMe, excluded: audience.excluded, eligible: audience.allowed,
-            discloseMe: discloseMe ? true : nil, isRetained: retain, patience: timeout.duration)
-        do {
+        try await withClient { client in
+            let options = PublishOptions(
+                isAcknowledged: ack, excludesMe: !audience.toMe, excluded: audience.excluded, eligible: audience.allowed,
+                discloseMe: discloseMe ? true : nil, isRetained: retain, patience: timeout.duration)
             let publication = try await client.publish(topic, payload.list, keywords: payload.keywords, options: options)
             if let publication { StandardOutput.write(WAMPLine.published(publication) + "\n") }
-            return .clean
-        } catch {
-            return WAMPSession.tell(error)
         }
     }
 }

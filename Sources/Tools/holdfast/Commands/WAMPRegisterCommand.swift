@@ -75,45 +75,38 @@ struct WAMPRegisterCommand: WAMPRealmCommand {
     }
 
     func run() async throws {
-        let session = try session(environment: ProcessInfo.processInfo.environment)
         let answer: CallAnswer = exec.map { .command($0, inParts: progress) } ?? reply.map { .fixed($0.value) } ?? .echo
-        let outcome = await session.run(for: duration?.duration) { client in await register(answer, on: client) }
-        if outcome != .clean { throw outcome.code }
+        try await withClient(for: duration?.duration) { client in try await register(answer, on: client) }
     }
 
-    private func register(_ answer: CallAnswer, on client: WAMPClient) async -> Outcome {
+    private func register(_ answer: CallAnswer, on client: WAMPClient) async throws {
         let (calls, ended) = AsyncStream.makeStream(of: Void.self)
         // What answers by itself takes no time.
         let gate = CommandGate(most: exec == nil ? .max : concurrency ?? Self.mostCommands)
-        do {
-            let options = RegisterOptions(match: match, sharing: sharing, takesOver: takeOver)
-            let registration = try await client.register(procedure, options: options) { arguments, invocation in
-                defer { ended.yield() }
-                let line = WAMPLine.invocation(of: invocation.uri, caller: invocation.caller, arguments)
-                StandardOutput.write(line + "\n")
-                return try await gate.run {
-                    try await answer.result(for: arguments, line: line) { try await invocation.progress($0) }
-                }
+        let options = RegisterOptions(match: match, sharing: sharing, takesOver: takeOver)
+        let registration = try await client.register(procedure, options: options) { arguments, invocation in
+            defer { ended.yield() }
+            let line = WAMPLine.invocation(of: invocation.uri, caller: invocation.caller, arguments)
+            StandardOutput.write(line + "\n")
+            return try await gate.run {
+                try await answer.result(for: arguments, line: line) { try await invocation.progress($0) }
             }
-            StandardOutput.warn("registered \(procedure)")
-            let refusal = await withTaskGroup(of: WAMPError?.self) { group in
-                group.addTask {
-                    var left = count ?? .max
-                    for await _ in calls {
-                        left -= 1
-                        if left == 0 { break }
-                    }
-                    return nil
-                }
-                group.addTask { await registration.ended() }
-                defer { group.cancelAll() }
-                return await group.next() ?? nil
-            }
-            if let refusal { return WAMPSession.tell(refusal) }
-            await registration.finish()
-            return .clean
-        } catch {
-            return WAMPSession.tell(error)
         }
+        StandardOutput.warn("registered \(procedure)")
+        let refusal = await withTaskGroup(of: WAMPError?.self) { group in
+            group.addTask {
+                var left = count ?? .max
+                for await _ in calls {
+                    left -= 1
+                    if left == 0 { break }
+                }
+                return nil
+            }
+            group.addTask { await registration.ended() }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        if let refusal { throw refusal }
+        await registration.finish()
     }
 }

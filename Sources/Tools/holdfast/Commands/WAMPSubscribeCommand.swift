@@ -46,14 +46,8 @@ struct WAMPSubscribeCommand: WAMPRealmCommand {
     }
 
     func run() async throws {
-        let session = try session(environment: ProcessInfo.processInfo.environment)
-        let outcome = await session.run(for: duration?.duration) { client in await subscribe(on: client) }
-        if outcome != .clean { throw outcome.code }
-    }
-
-    private func subscribe(on client: WAMPClient) async -> Outcome {
-        var left = count ?? .max
-        do {
+        try await withClient(for: duration?.duration) { client in
+            var left = count ?? .max
             let events = try await client.subscribe(
                 topic, match: match, options: SubscribeOptions(wantsRetained: retained, historyAfterGap: history ?? 0))
             StandardOutput.warn("subscribed to \(topic)")
@@ -66,12 +60,9 @@ struct WAMPSubscribeCommand: WAMPRealmCommand {
                         WAMPLine.event(
                             topic: event.topic, publication: event.publication, publisher: event.publisher, event.content) + "\n")
                     left -= 1
-                    if left == 0 { return .clean }
+                    if left == 0 { return }
                 }
             }
-            return .clean
-        } catch {
-            return WAMPSession.tell(error)
         }
     }
 }

@@ -21,8 +21,14 @@ extension WAMPRealmCommand {
         }
     }
 
+    /// Does what the command is for, once it has joined; how that ends is the command's status.
+    func withClient(for duration: Duration? = nil, _ body: @escaping @Sendable (WAMPClient) async throws -> Void) async throws {
+        let outcome = try await session(environment: ProcessInfo.processInfo.environment).run(for: duration, body)
+        if outcome != .clean { throw outcome.code }
+    }
+
     /// The session that the options ask for; secrets come from `environment` unless given.
-    func session(environment: [String: String]) throws -> WAMPSession {
+    private func session(environment: [String: String]) throws -> WAMPSession {
         let connecting = try connection.configuration(for: realm.url, environment: environment)
         let authentication = try login.authentication(environment: environment)
         if connection.insecure {

@@ -20,7 +20,7 @@ struct WAMPSession: Sendable {
     }
 
     /// Runs the body with a client that has joined, until it is done, a signal comes, the time is over, or the session ends for good.
-    func run(for duration: Duration? = nil, _ body: @escaping @Sendable (WAMPClient) async -> Outcome) async -> Outcome {
+    func run(for duration: Duration? = nil, _ body: @escaping @Sendable (WAMPClient) async throws -> Void) async -> Outcome {
         let client = makeClient()
         let end = await withTaskGroup(of: End?.self) { group in
             group.addTask { await follow(client).map { .failure($0) } }
@@ -30,7 +30,12 @@ struct WAMPSession: Sendable {
             }
             group.addTask {
                 if let error = await join(client) { return .failure(error) }
-                return .outcome(await body(client))
+                do {
+                    try await body(client)
+                    return .outcome(.clean)
+                } catch {
+                    return .failure(error)
+                }
             }
             group.addTask { await Signals.firstEnding().map { .outcome($0) } }
             if let duration { group.addTask { (try? await Task.sleep(for: duration)) == nil ? nil : .outcome(.clean) } }
@@ -48,7 +53,7 @@ struct WAMPSession: Sendable {
     }
 
     /// Says what went wrong, and how that counts; what was cancelled needs no words.
-    static func tell(_ error: any Error) -> Outcome {
+    private static func tell(_ error: any Error) -> Outcome {
         if error is CancellationError { return .interrupted }
         switch error {
         case let error as WAMPError:
