@@ -140,10 +140,10 @@ actor LiveSession {
         let leaving = links.first { $0.value.connection?.transport === connection?.transport && connection != nil }
         await note(.disconnect)
         guard let leaving, let connection = leaving.value.connection else { return }
-        // The order has to be carried out first: or the end would count as a loss.
+        // The order has to be carried out first: or the end would count as a loss. The state comes behind it.
         while !isClosed {
             let version = changes.version
-            guard let link = links[leaving.key], !link.isForgotten else { break }
+            guard let link = links[leaving.key], !link.isForgotten || latest.state.isConnected else { break }
             await changes.next(after: version)
         }
         await connection.close(code: code, reason: reason)
