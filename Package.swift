@@ -152,7 +152,7 @@ let package = Package(
         .target(name: "WebSocketCore", dependencies: ["MachineCore"], path: "Sources/Core/WebSocketCore", swiftSettings: pure),
         .target(
             name: "SessionCore", dependencies: ["MachineCore", "WebSocketCore"], path: "Sources/Core/SessionCore", swiftSettings: pure),
-        .target(name: "CodecCore", path: "Sources/Core/CodecCore", swiftSettings: pure),
+        .target(name: "CodecCore", dependencies: ["MachineCore"], path: "Sources/Core/CodecCore", swiftSettings: pure),
         .target(name: "StreamCore", dependencies: ["MachineCore"], path: "Sources/Core/StreamCore", swiftSettings: pure),
         .target(
             name: "ProtocolCore", dependencies: ["MachineCore", "WebSocketCore"], path: "Sources/Core/ProtocolCore",
@@ -198,7 +198,7 @@ let package = Package(
             swiftSettings: strict),
         // How a client proves to a router who it is, and the router checks it.
         .target(
-            name: "WAMPSigning", dependencies: ["WAMPCore", "CodecCore", crypto], path: "Sources/Runtime/WAMPSigning",
+            name: "WAMPSigning", dependencies: ["MachineCore", "WAMPCore", "CodecCore", crypto], path: "Sources/Runtime/WAMPSigning",
             swiftSettings: strict),
 
         // Client: what an app imports.
@@ -211,7 +211,8 @@ let package = Package(
             path: "Sources/Client/Holdfast", exclude: privacyManifest.excluded, resources: privacyManifest.resources, swiftSettings: strict),
 
         .target(
-            name: "HoldfastCodecs", dependencies: ["Holdfast", "CodecCore", "WebSocketCore"], path: "Sources/Client/HoldfastCodecs",
+            name: "HoldfastCodecs", dependencies: ["Holdfast", "MachineCore", "CodecCore", "WebSocketCore"],
+            path: "Sources/Client/HoldfastCodecs",
             swiftSettings: strict),
         .target(
             name: "HoldfastProtobuf", dependencies: ["Holdfast", "WebSocketCore", protobuf], path: "Sources/Client/HoldfastProtobuf",
@@ -293,7 +294,8 @@ let package = Package(
         .executableTarget(
             name: "HoldfastPeer",
             dependencies: [
-                "Board", "Holdfast", "HoldfastProtocols", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes",
+                "Board", "Holdfast", "MachineCore", "HoldfastProtocols", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs",
+                "HoldfastQuotes",
                 "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage",
                 "RoomHistory", "WAMPCore", "WAMPSigning", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, logging,
             ],
@@ -353,7 +355,9 @@ let package = Package(
             name: "WAMPCoreTests",
             dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore", "WAMPCore", "WAMPAudit", "HoldfastTesting"],
             swiftSettings: strict),
-        .testTarget(name: "WAMPSigningTests", dependencies: ["CodecCore", "WAMPCore", "WAMPSigning", crypto], swiftSettings: strict),
+        .testTarget(
+            name: "WAMPSigningTests", dependencies: ["MachineCore", "CodecCore", "WAMPCore", "WAMPSigning", crypto],
+            swiftSettings: strict),
         .testTarget(
             name: "RoomsWireTests", dependencies: ["MachineCore", "CodecCore", "WebSocketCore", "RoomCore", "RoomsWire", protobuf],
             swiftSettings: strict),

@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastHub
 import HoldfastTesting
+import MachineCore
 import RoomCore
 
 /// A hub's log that is written by a process which is killed, damaged or put back from outside, and opened again.

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastHub
+import MachineCore
 import RoomCore
 import RoomHistory
 

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastRooms
+import MachineCore
 import RoomCore
 import RoomHistory
 

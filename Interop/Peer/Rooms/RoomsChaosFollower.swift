@@ -1,4 +1,5 @@
 import HoldfastRooms
+import MachineCore
 import RoomCore
 import RoomHistory
 

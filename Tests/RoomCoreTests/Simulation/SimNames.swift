@@ -1,3 +1,4 @@
+import MachineCore
 import RoomCore
 import RoomHistory
 

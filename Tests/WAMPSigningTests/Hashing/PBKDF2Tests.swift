@@ -1,3 +1,4 @@
+import MachineCore
 import Testing
 
 @testable import WAMPSigning

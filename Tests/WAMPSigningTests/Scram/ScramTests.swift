@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 import Testing
 
 @testable import WAMPSigning

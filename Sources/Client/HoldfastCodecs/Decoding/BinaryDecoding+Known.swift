@@ -1,5 +1,6 @@
 import CodecCore
 import Foundation
+import MachineCore
 
 extension BinaryDecoding {
     /// Reads a value of a type with a form of its own in these formats, or for which there is a shorter way; nil of any other.

@@ -1,3 +1,5 @@
+import MachineCore
+
 extension Value {
     /// The value as JSON, without white space.
     ///
@@ -23,7 +25,7 @@ enum JSONWriting {
             guard number.isFinite else { throw CodecError(.unsupported, at: text.utf8.count) }
             text += number.description
         case .text(let string): append(string, to: &text)
-        case .bytes(let bytes): text += "\"" + base64(bytes) + "\""
+        case .bytes(let bytes): text += "\"\(Base64.text(bytes))\""
         case .array(let items):
             text += "["
             for (index, item) in items.enumerated() {
@@ -74,11 +76,5 @@ enum JSONWriting {
             text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
         default: text.unicodeScalars.append(scalar)
         }
-    }
-
-    private static func base64(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        Base64.append(bytes, to: &text)
-        return String(decoding: text, as: UTF8.self)
     }
 }

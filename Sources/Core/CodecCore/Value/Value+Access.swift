@@ -1,3 +1,5 @@
+import MachineCore
+
 extension Value {
     /// Whether this is nothing.
     public var isNull: Bool { self == .null }
@@ -75,7 +77,7 @@ extension Value: CustomStringConvertible {
         case .unsigned(let number): text += "\(number)"
         case .float(let number): text += number.isNaN ? "NaN" : number.isInfinite ? (number < 0 ? "-Infinity" : "Infinity") : "\(number)"
         case .text(let string): JSONWriting.append(string, to: &text)
-        case .bytes(let bytes): text += Self.hexadecimal(bytes)
+        case .bytes(let bytes): text += "h'\(Hexadecimal.text(bytes))'"
         case .array(let items):
             text += "["
             for (index, item) in items.enumerated() {
@@ -93,16 +95,11 @@ extension Value: CustomStringConvertible {
             }
             text += "}"
         case .timestamp(let time): text += "0(\"\(time)\")"
-        case .extension(let type, let bytes): text += "ext(\(type), \(Self.hexadecimal(bytes)))"
+        case .extension(let type, let bytes): text += "ext(\(type), h'\(Hexadecimal.text(bytes))')"
         case .tagged(let tag, let value):
             text += "\(tag)("
             value.describe(into: &text)
             text += ")"
         }
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef")
-        return "h'" + bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] } + "'"
     }
 }

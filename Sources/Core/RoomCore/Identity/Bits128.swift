@@ -1,3 +1,5 @@
+import MachineCore
+
 /// 128 bits, written as hexadecimal digits.
 package struct Bits128: Hashable, Comparable, Sendable {
     package var high: UInt64

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// A place in a room's log.
 ///
 /// Its two parts are one value: a number means nothing in another epoch.

@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 
 extension FrameReader {
     /// Takes the name of a room.

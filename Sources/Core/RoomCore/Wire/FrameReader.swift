@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 
 /// Reads the JSON of a frame where it lies, strictly as RFC 8259 has it.
 @safe struct FrameReader {

@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 
 /// Writes the JSON of a frame, without white space, straight into its bytes.
 struct FrameWriter {
@@ -89,7 +90,7 @@ struct FrameWriter {
         case .binary(let binary):
             key("bin")
             bytes.append(UInt8(ascii: "\""))
-            Base64.append(binary, to: &bytes)
+            bytes += Base64.digits(binary)
             bytes.append(UInt8(ascii: "\""))
         }
     }
@@ -198,20 +199,5 @@ struct FrameWriter {
             append(digit: byte & 15)
         default: bytes.append(byte)
         }
-    }
-}
-
-extension Hexadecimal {
-    /// The 16 digits of a number, lower case, as they lie in memory.
-    static func words(_ number: UInt64) -> (UInt64, UInt64) { (word(number >> 32), word(number & 0xFFFF_FFFF)) }
-
-    /// A byte for each of eight digits.
-    private static func word(_ half: UInt64) -> UInt64 {
-        var word = (half | half << 16) & 0x0000_FFFF_0000_FFFF
-        word = (word | word << 8) & 0x00FF_00FF_00FF_00FF
-        word = (word | word << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        // 1 of those that are letters.
-        let letters = (word &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        return (word &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).bigEndian
     }
 }

@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 
 // Whatever a value is, it is written: a message has its number by then, and a router passes on what another serialization could say.
 // What the serialization cannot say becomes what is nearest.
@@ -79,10 +80,7 @@ extension ByteWriter {
     /// Appends bytes as a text: WAMP, "Binary conversion of JSON strings".
     private mutating func jsonBytes(_ bytes: [UInt8]) {
         plain("\"\\u0000")
-        var digits: [UInt8] = []
-        digits.reserveCapacity((bytes.count + 2) / 3 * 4)
-        Base64.append(bytes, to: &digits)
-        append(all: digits)
+        append(all: Base64.digits(bytes))
         append(UInt8(ascii: "\""))
     }
 }

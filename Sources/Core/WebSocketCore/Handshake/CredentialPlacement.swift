@@ -1,3 +1,5 @@
+import MachineCore
+
 /// Where a secret stands in the request for a connection.
 public enum CredentialPlacement: Hashable, Sendable {
     /// `Authorization: Bearer SECRET` (RFC 6750 §2.1).
@@ -26,7 +28,7 @@ public enum CredentialPlacement: Hashable, Sendable {
             guard secret.utf8.contains(UInt8(ascii: ":")), secret.utf8.allSatisfy({ $0 >= HeaderSyntax.space && $0 != 0x7F }) else {
                 throw .unfit(.invalidHeader, "a name and a password with a colon between them")
             }
-            headers["Authorization"] = "Basic \(Base64.encode(Array(secret.utf8)))"
+            headers["Authorization"] = "Basic \(Base64.text(Array(secret.utf8)))"
         case .header(let name): headers[name] = try visible(secret)
         case .query(let name):
             url += "\(url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(Self.encoded(name))=\(Self.encoded(secret))"
@@ -46,24 +48,8 @@ public enum CredentialPlacement: Hashable, Sendable {
         return secret
     }
 
-    /// All but the unreserved characters as `%XX` (RFC 3986 §2.3).
     private static func encoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var encoded: [UInt8] = []
-        for byte in text.utf8 {
-            encoded += isUnreserved(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: encoded, as: UTF8.self)
-    }
-
-    /// Whether a byte stands for itself wherever it is in a URL (RFC 3986 §2.3).
-    static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
+        String(decoding: PercentEncoding.encode(text.utf8, except: PercentEncoding.isUnreserved), as: UTF8.self)
     }
 }
 

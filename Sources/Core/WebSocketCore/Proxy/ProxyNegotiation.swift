@@ -1,3 +1,5 @@
+import MachineCore
+
 /// What is said to a proxy before the first byte that goes to the server behind it.
 ///
 /// Send ``opening``, then give it what comes until the way is open. Bytes after that are the server's, and are left alone.
@@ -38,7 +40,7 @@ public struct ProxyNegotiation: Sendable {
         let target = authority(host, port)
         var headers: HeaderFields = ["Host": target]
         if let login = proxy.login {
-            headers.add("Proxy-Authorization", "Basic \(Base64.encode(Array("\(login.user):\(login.password)".utf8)))")
+            headers.add("Proxy-Authorization", "Basic \(Base64.text(Array("\(login.user):\(login.password)".utf8)))")
         }
         do throws(HandshakeFailure) {
             opening = try RequestHead(method: "CONNECT", target: target, headers: headers).encoded()

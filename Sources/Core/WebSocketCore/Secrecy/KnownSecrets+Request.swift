@@ -39,7 +39,9 @@ extension KnownSecrets {
         let parts = value.split(separator: " ", maxSplits: 1)
         guard parts.count == 2 else { return [value] }
         let secret = String(parts[1])
-        guard HeaderSyntax.isEqual(String(parts[0]), "Basic"), let login = Base64.decode(Array(secret.utf8)) else { return [secret] }
+        guard HeaderSyntax.isEqual(String(parts[0]), "Basic"), let login = Base64.bytes(of: secret.utf8, isCanonical: false) else {
+            return [secret]
+        }
         return [secret] + self.parts(of: String(decoding: login, as: UTF8.self))
     }
 

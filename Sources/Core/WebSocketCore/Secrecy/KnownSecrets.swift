@@ -25,7 +25,8 @@ package struct KnownSecrets: Sendable {
     package mutating func insert(_ secret: String) {
         let bytes = Array(secret.utf8)
         guard !bytes.isEmpty else { return }
-        let all = [bytes] + Self.percentEncoded(bytes) + Self.inBase64(bytes) + Self.escaped(bytes)
+        let encoded = [true, false].map { PercentEncoding.encode(bytes, uppercase: $0, except: PercentEncoding.isUnreserved) }
+        let all = [bytes] + encoded + Self.inBase64(bytes) + Self.escaped(bytes)
         for spelling in all where !spellings.contains(spelling) { spellings.append(spelling) }
         spellings.sort { $0.count > $1.count }
     }
@@ -65,20 +66,11 @@ package struct KnownSecrets: Sendable {
 
     // MARK: - Spellings
 
-    private static func percentEncoded(_ bytes: [UInt8]) -> [[UInt8]] {
-        ["0123456789ABCDEF", "0123456789abcdef"].map { digits in
-            let digits = Array(digits.utf8)
-            return bytes.flatMap { byte in
-                CredentialPlacement.isUnreserved(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-    }
-
     /// Base64 writes a text in three ways, as it lies; of each this is what does not depend on what is around it.
     private static func inBase64(_ bytes: [UInt8]) -> [[UInt8]] {
         var all: [[UInt8]] = []
         for lead in 0..<3 {
-            let text = Array(Base64.encode([UInt8](repeating: 0, count: lead) + bytes).utf8)
+            let text = Base64.digits([UInt8](repeating: 0, count: lead) + bytes)
             let (start, end) = ((lead * 8 + 5) / 6, (lead + bytes.count) * 8 / 6)
             guard end - start >= 6 else { continue }
             let digits = Array(text[start..<end])

@@ -52,10 +52,7 @@ package struct MessageExcerpt: Sendable {
             for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars { words += scalar.escapedInLine }
             return words
         }
-        return bytes.map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count < 2 ? "0" + digits : digits
-        }.joined(separator: " ")
+        return Hexadecimal.text(bytes, separator: " ")
     }
 }
 

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// Certificates in PEM (RFC 7468), for those who take them in DER only.
 package enum PEM {
     /// The DER of all certificates in a text, in their order; nil if one of them is cut off or no base64.
@@ -11,7 +13,7 @@ package enum PEM {
                 guard digits == nil else { return nil }
                 digits = []
             } else if let body = digits, line.starts(with: Self.end) {
-                guard let der = Base64.decode(body), !der.isEmpty else { return nil }
+                guard let der = Base64.bytes(of: body, isCanonical: false), !der.isEmpty else { return nil }
                 found.append(der)
                 digits = nil
             } else if digits != nil {
@@ -26,24 +28,4 @@ package enum PEM {
     private static let labels = [Array("CERTIFICATE-----".utf8), Array("X509 CERTIFICATE-----".utf8)]
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-}
-
-extension Base64 {
-    /// The bytes that digits stand for; nil if they are no base64 with its padding.
-    static func decode(_ digits: [UInt8]) -> [UInt8]? {
-        let padding = digits.reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        guard digits.count % 4 == 0, padding <= 2 else { return nil }
-        var (bytes, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)
-        bytes.reserveCapacity(digits.count / 4 * 3)
-        for digit in digits.dropLast(padding) {
-            guard let value = value(of: digit) else { return nil }
-            bits = bits << 6 | UInt32(value)
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-            }
-        }
-        return bytes
-    }
 }

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// The SHA-256 digest of a public key, or of a whole certificate, that a server's chain is expected to have.
 ///
 /// Written as `sha256/` and base64 for a key, as OkHttp and RFC 7469 have it, and as `cert-sha256/` for a certificate. A key's pin
@@ -25,7 +27,7 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
     /// Reads `sha256/…` or `cert-sha256/…`.
     public init(_ text: String) throws(Malformed) {
         guard let kind: Kind = text.hasPrefix(Self.keyPrefix) ? .publicKey : text.hasPrefix(Self.certificatePrefix) ? .certificate : nil,
-            let digest = Self.digest(text.drop { $0 != "/" }.dropFirst())
+            let digest = Base64.bytes(of: text.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst()), digest.count == 32
         else {
             throw Malformed(
                 description: "\(quoted(text)) is not a pin; write sha256/ or cert-sha256/ and 44 characters of base64, as holdfast pin does"
@@ -41,7 +43,7 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
     public init(certificate der: [UInt8]) { (kind, digest) = (.certificate, SHA256.digest(der)) }
 
     /// As it is read.
-    public var description: String { (kind == .publicKey ? Self.keyPrefix : Self.certificatePrefix) + Base64.encode(digest) }
+    public var description: String { (kind == .publicKey ? Self.keyPrefix : Self.certificatePrefix) + Base64.text(digest) }
 
     /// Whether this certificate has it.
     public func matches(_ certificate: ServerCertificate) -> Bool {
@@ -49,21 +51,4 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static let (keyPrefix, certificatePrefix) = ("sha256/", "cert-sha256/")
-
-    /// 32 bytes of base64, canonical: a text that could be written otherwise is refused.
-    private static func digest(_ text: Substring) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count == 44, digits[43] == UInt8(ascii: "=") else { return nil }
-        var (bytes, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)
-        for digit in digits.dropLast() {
-            guard let value = Base64.value(of: digit) else { return nil }
-            bits = bits << 6 | UInt32(value)
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-            }
-        }
-        return Base64.encode(bytes).utf8.elementsEqual(digits) ? bytes : nil
-    }
 }

@@ -1,3 +1,5 @@
+import MachineCore
+
 extension ServerCertificate {
     /// The kind and size of a public key.
     package enum KeyKind: Hashable, Sendable, CustomStringConvertible {
@@ -36,15 +38,15 @@ extension ServerCertificate {
         }
         if let curve = Self.edwards[Array(name.content)] { return .curve(curve) }
         guard name.content.elementsEqual(Self.ecPublicKey), let curve = algorithm.next(DERReader.objectID) else {
-            return .other(Self.hexadecimal(name.content))
+            return .other(Hexadecimal.text(name.content))
         }
-        return .curve(Self.curves[Array(curve.content)] ?? "elliptic curve (\(Self.hexadecimal(curve.content)))")
+        return .curve(Self.curves[Array(curve.content)] ?? "elliptic curve (\(Hexadecimal.text(curve.content)))")
     }
 
     /// How its issuer signed it, such as `SHA-256 with RSA`.
     package var signature: String {
         guard let name = signatureName else { return "unknown" }
-        return Self.signatures[name] ?? Self.edwards[name] ?? "unknown (\(Self.hexadecimal(name[...])))"
+        return Self.signatures[name] ?? Self.edwards[name] ?? "unknown (\(Hexadecimal.text(name)))"
     }
 
     /// Whether the digest in its signature can be forged: MD5 or SHA-1.
@@ -58,10 +60,6 @@ extension ServerCertificate {
             var algorithm = certificate.next(DERReader.sequence)?.inside
         else { return nil }
         return (algorithm.next(DERReader.objectID)?.content).map { Array($0) }
-    }
-
-    private static func hexadecimal(_ bytes: ArraySlice<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     // RFC 8017, RFC 5480, RFC 5758, RFC 8410: as they are written in DER.

@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 
 /// Bytes by chance that are used once.
 enum Nonce {

@@ -1,4 +1,5 @@
 public import CodecCore
+import MachineCore
 
 /// WAMP-CRA: a challenge, signed with a secret that both sides know.
 ///

@@ -1,5 +1,6 @@
 public import CodecCore
 import Crypto
+import MachineCore
 
 /// A private key of WAMP-Cryptosign: Ed25519, RFC 8032.
 ///
@@ -21,7 +22,7 @@ public struct CryptosignKey: Sendable {
     ///
     /// - Throws: ``SigningError/key`` for any other text.
     public init(hexadecimal seed: String) throws(SigningError) {
-        guard let seed = Hexadecimal.bytes(seed) else { throw .key }
+        guard let seed = Hexadecimal.bytes(seed.utf8) else { throw .key }
         try self.init(seed: seed)
     }
 
@@ -29,7 +30,7 @@ public struct CryptosignKey: Sendable {
     public init() { self.init(Curve25519.Signing.PrivateKey()) }
 
     private init(_ key: Curve25519.Signing.PrivateKey) {
-        (self.key, publicKey) = (key, Hexadecimal.text(Array(key.publicKey.rawRepresentation)))
+        (self.key, publicKey) = (key, Hexadecimal.text(key.publicKey.rawRepresentation))
     }
 
     /// The seed that the key follows from: what has to be kept, and kept secret.
@@ -39,7 +40,7 @@ public struct CryptosignKey: Sendable {
     ///
     /// - Throws: A ``SigningError`` if the challenge is none of 32 bytes.
     public func answer(_ extra: ValueMap) throws(SigningError) -> String {
-        guard let challenge = extra["challenge"]?.string.flatMap({ Hexadecimal.bytes($0) }), challenge.count == 32 else {
+        guard let challenge = extra["challenge"]?.string.flatMap({ Hexadecimal.bytes($0.utf8) }), challenge.count == 32 else {
             throw .field("challenge")
         }
         guard let signature = try? key.signature(for: challenge) else { throw .key }

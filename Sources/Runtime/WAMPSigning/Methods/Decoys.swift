@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 
 /// Secrets that nobody has, for names that nobody has: each follows from the name, so that it is the same whenever the name is tried.
 ///
@@ -63,8 +64,7 @@ package struct Decoys: Sendable {
         if let form, letters.isSubset(of: digits), padding > 0 || !marks.isEmpty {
             // The last digit of Base64 stands for fewer bits than the others, so it is not drawn like them.
             let length = other.utf8.count - padding
-            var encoded: [UInt8] = []
-            Base64.append(bytes("salt", name, length * 6 / 8), to: &encoded)
+            let encoded = Base64.digits(bytes("salt", name, length * 6 / 8))
             let own = encoded.prefix(length).map { $0 == UInt8(ascii: "+") ? form[0] : $0 == UInt8(ascii: "/") ? form[1] : $0 }
             return String(decoding: own + [UInt8](repeating: UInt8(ascii: "="), count: padding), as: UTF8.self)
         }

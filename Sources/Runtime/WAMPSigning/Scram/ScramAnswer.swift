@@ -1,4 +1,5 @@
 public import CodecCore
+import MachineCore
 
 /// A client's answer to a challenge of SCRAM.
 public struct ScramAnswer: Sendable {

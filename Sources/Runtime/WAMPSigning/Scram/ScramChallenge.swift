@@ -1,4 +1,5 @@
 public import CodecCore
+import MachineCore
 
 /// A router's challenge of SCRAM, used once.
 public struct ScramChallenge: Hashable, Sendable {

@@ -1,4 +1,5 @@
 public import CodecCore
+import MachineCore
 
 /// A client's side of SCRAM, for one session.
 ///

@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 
 /// How a side speaks SCRAM: the specification says one thing, Crossbar and Autobahn do another.
 public enum ScramDialect: String, Hashable, Sendable, CaseIterable {

@@ -4,6 +4,7 @@ import Holdfast
 import Hummingbird
 import HummingbirdCore
 import Logging
+import MachineCore
 import NIOCore
 import RoomCore
 import WebSocketNIO

@@ -1,4 +1,3 @@
-import CodecCore
 import Foundation
 import HoldfastServer
 import NIOCore
@@ -47,22 +46,6 @@ struct Caller: Sendable {
     static func parameter(_ name: String, of query: String?) -> String? {
         let pairs = (query ?? "").split(separator: "&").map { $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) }
         guard let pair = pairs.first(where: { $0.count == 2 && $0[0] == name }) else { return nil }
-        return decoded(pair[1])
-    }
-
-    private static func decoded(_ text: Substring) -> String? {
-        var (bytes, rest) = ([UInt8](), text.utf8[...])
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-                continue
-            }
-            guard rest.count >= 2, let value = UInt8(rest.prefix(2).map { String(UnicodeScalar($0)) }.joined(), radix: 16) else {
-                return nil
-            }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return bytes.withUnsafeBytes { String(utf8: $0) }
+        return PercentEncoding.decode(pair[1].replacing("+", with: " "))
     }
 }

@@ -1,4 +1,5 @@
 import GRDBSQLite
+import MachineCore
 import RoomCore
 import RoomsStorage
 
@@ -25,12 +26,11 @@ extension LogSchema {
 
     /// Stores a key; whether it is on disk.
     private static func store(_ key: [UInt8], _ name: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Bool {
-        let digits = key.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         let stored: Void? = try? connection.run(
             """
             BEGIN IMMEDIATE;
             CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
-            INSERT OR REPLACE INTO secrets VALUES ('\(name)', x'\(digits)');
+            INSERT OR REPLACE INTO secrets VALUES ('\(name)', x'\(Hexadecimal.text(key))');
             COMMIT;
             """)
         if !connection.isIdle { try connection.run("ROLLBACK") }

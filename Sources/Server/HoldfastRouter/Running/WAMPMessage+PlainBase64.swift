@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 import WAMPCore
 
 // See ``RouterPolicy/Quirks/writesPlainBase64``.
@@ -34,13 +35,10 @@ extension ValueMap {
 extension Value {
     fileprivate var withPlainBase64: Value {
         switch self {
-        case .bytes(let bytes):
-            var text: [UInt8] = []
-            Base64.append(bytes, to: &text)
-            return .text(String(decoding: text, as: UTF8.self))
-        case .array(let items): return .array(items.map(\.withPlainBase64))
-        case .map(let map): return .map(map.withPlainBase64)
-        default: return self
+        case .bytes(let bytes): .text(Base64.text(bytes))
+        case .array(let items): .array(items.map(\.withPlainBase64))
+        case .map(let map): .map(map.withPlainBase64)
+        default: self
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MachineCore
 
 /// What salts follow from, and the challenges of those who are not on a list of users: kept in a file beside the list.
 struct DecoyKey {
@@ -41,10 +42,9 @@ struct DecoyKey {
         if fchmod(descriptor, 0o600) != 0 { throw Problem(path, "it cannot be closed to others") }
         let text = (try? file.read(upToCount: 1024)).flatMap { $0 }.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let digits = text.utf8.filter { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
-        let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
-            UInt8(String(decoding: digits[$0...($0 + 1)], as: UTF8.self), radix: 16)
+        guard let bytes = Hexadecimal.bytes(digits), bytes.count == length else {
+            throw Problem(path, "it holds no key of 64 hexadecimal digits")
         }
-        guard bytes.count == length, digits.count == 2 * length else { throw Problem(path, "it holds no key of 64 hexadecimal digits") }
         return DecoyKey(bytes: bytes)
     }
 
@@ -57,9 +57,8 @@ struct DecoyKey {
             throw Problem(path, String(cString: strerror(errno)))
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         do {
-            try file.write(contentsOf: Data((digits + "\n").utf8))
+            try file.write(contentsOf: Data((Hexadecimal.text(bytes) + "\n").utf8))
             try file.synchronize()
         } catch {
             unlink(path)

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// Bytes as people read them: `00000000  48 65 6c 6c  |Hell|`.
 enum HexDump {
     private static let rowLength = 16
@@ -6,22 +8,17 @@ enum HexDump {
     static func rows(of bytes: [UInt8]) -> [String] {
         stride(from: 0, to: bytes.count, by: rowLength).map { offset in
             let row = bytes[offset..<min(offset + rowLength, bytes.count)]
-            let values = row.enumerated().map { ($0.offset == rowLength / 2 ? " " : "") + pair($0.element) }.joined(separator: " ")
+            let halves = [row.prefix(rowLength / 2), row.dropFirst(rowLength / 2)].map { Hexadecimal.text($0, separator: " ") }
+            let values = halves.filter { !$0.isEmpty }.joined(separator: "  ")
             let text = String(decoding: row.map { 0x20..<0x7F ~= $0 ? $0 : UInt8(ascii: ".") }, as: UTF8.self)
-            let address = String(offset, radix: 16)
             let width = rowLength * 3
-            return String(repeating: "0", count: max(0, 8 - address.count)) + address + "  "
-                + values + String(repeating: " ", count: max(0, width - values.count)) + "  |\(text)|"
+            return "\(Hexadecimal.digits(UInt64(offset)).dropFirst(8))  " + values
+                + String(repeating: " ", count: max(0, width - values.count)) + "  |\(text)|"
         }
     }
 
     /// The first bytes on one line, for a message that is not dumped whole.
     static func preview(of bytes: [UInt8], limit: Int = 16) -> String {
-        bytes.prefix(limit).map(pair).joined(separator: " ") + (bytes.count > limit ? " …" : "")
-    }
-
-    private static func pair(_ byte: UInt8) -> String {
-        let digits = String(byte, radix: 16)
-        return digits.count < 2 ? "0" + digits : digits
+        Hexadecimal.text(bytes.prefix(limit), separator: " ") + (bytes.count > limit ? " …" : "")
     }
 }
