@@ -58,6 +58,9 @@
         count &+= more
     }
 
+    /// Appends bytes.
+    package mutating func append(all bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe append($0) } }
+
     /// Replaces the byte at a place that was written by a byte and an integer, and moves what follows.
     @usableFromInline mutating func widen<Number: FixedWidthInteger>(at place: Int, to first: UInt8, _ number: Number) {
         let width = MemoryLayout<Number>.size

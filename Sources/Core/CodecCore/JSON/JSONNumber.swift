@@ -6,6 +6,28 @@ enum JSONNumber: Equatable {
 }
 
 extension ByteReader {
+    /// Takes an integer; nil, and goes nowhere, if something else is next.
+    ///
+    /// One of more than 18 digits comes out as one of the two that are the farthest from 0.
+    package mutating func jsonInteger() -> Int64? {
+        skipSpace()
+        let start = position
+        if peek() == UInt8(ascii: "-") { position &+= 1 }
+        let (digits, first) = (position, peek())
+        var number: Int64 = 0
+        while let byte = peek(), byte &- UInt8(ascii: "0") < 10 {
+            number = number < 100_000_000_000_000_000 ? number &* 10 &+ Int64(byte &- UInt8(ascii: "0")) : .max
+            position &+= 1
+        }
+        // RFC 8259 §6: no leading zeros.
+        let isInteger = position == digits &+ 1 || position > digits && first != UInt8(ascii: "0")
+        guard isInteger, peek() != UInt8(ascii: "."), peek().map({ $0 | 0x20 }) != UInt8(ascii: "e") else {
+            position = start
+            return nil
+        }
+        return digits > start ? -number : number
+    }
+
     /// Takes a number as RFC 8259 §6 has it.
     mutating func jsonNumber() throws(CodecError) -> JSONNumber {
         let start = position
@@ -13,7 +35,7 @@ extension ByteReader {
         if isNegative { position &+= 1 }
         var digits = DecimalDigits()
         let whole = position
-        guard try take(digits: &digits) else { throw CodecError(.malformed, at: position) }
+        try take(digits: &digits)
         if position - whole > 1, unsafe base.load(fromByteOffset: whole, as: UInt8.self) == UInt8(ascii: "0") {
             throw CodecError(.malformed, at: whole)
         }
@@ -21,10 +43,10 @@ extension ByteReader {
         if peek() == UInt8(ascii: ".") {
             position &+= 1
             let fraction = position
-            guard try take(digits: &digits) else { throw CodecError(.malformed, at: position) }
+            try take(digits: &digits)
             (isWhole, digits.exponent) = (false, fraction - position)
         }
-        if let byte = peek(), byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E") {
+        if let byte = peek(), byte | 0x20 == UInt8(ascii: "e") {
             isWhole = false
             try takeExponent(into: &digits)
         }
@@ -38,16 +60,14 @@ extension ByteReader {
         return .float(number)
     }
 
-    /// Takes digits; false if there is none.
-    private mutating func take(digits: inout DecimalDigits) throws(CodecError) -> Bool {
+    /// Takes digits, of which there must be one.
+    private mutating func take(digits: inout DecimalDigits) throws(CodecError) {
         let start = position
         while let byte = peek(), byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") {
             digits.append(byte - UInt8(ascii: "0"))
             position &+= 1
         }
-        // Where the bytes end, so might the number.
-        if position == start, left == 0 { throw CodecError(.truncated, at: end) }
-        return position > start
+        if position == start { throw unexpected }
     }
 
     private mutating func takeExponent(into digits: inout DecimalDigits) throws(CodecError) {
@@ -55,7 +75,7 @@ extension ByteReader {
         let isNegative = peek() == UInt8(ascii: "-")
         if isNegative || peek() == UInt8(ascii: "+") { position &+= 1 }
         var exponent = DecimalDigits()
-        guard try take(digits: &exponent) else { throw CodecError(.malformed, at: position) }
+        try take(digits: &exponent)
         // Beyond this only the slow way tells what comes out.
         guard let number = exponent.number, number < 10_000 else { return digits.number = nil }
         digits.exponent += isNegative ? -Int(number) : Int(number)

@@ -11,11 +11,22 @@ extension Value {
             var reader = unsafe ByteReader(bytes)
             do throws(CodecError) {
                 let value = try reader.jsonValue(levels: limits.maximumDepth)
-                reader.skipSpace()
-                guard reader.left == 0 else { throw CodecError(.trailingBytes, at: reader.position) }
+                try reader.finishJSON()
                 return .success(value)
             } catch { return .failure(error) }
         }.get()
+    }
+
+    /// The value as JSON, without white space.
+    ///
+    /// What JSON cannot say becomes what is usual: bytes a text in Base64, a time a text of RFC 3339, a tagged value the value, an integer
+    /// as a key its digits.
+    ///
+    /// - Throws: A ``CodecError`` of any other key that is no text, of an extension, and of a number that is infinite or none.
+    public func json() throws(CodecError) -> [UInt8] {
+        var writer = JSONWriter(capacity: 256)
+        try writer.value(self)
+        return writer.finish()
     }
 }
 
@@ -23,68 +34,40 @@ extension ByteReader {
     package mutating func jsonValue(levels: Int) throws(CodecError) -> Value {
         skipSpace()
         let start = position
-        guard let first = peek() else { throw CodecError(.truncated, at: end) }
-        switch first {
+        switch peek() {
         case UInt8(ascii: "\""):
             position &+= 1
             return .text(try string(of: try jsonText()))
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             guard levels > 0 else { throw CodecError(.tooDeep, at: start) }
-            position &+= 1
-            return first == UInt8(ascii: "{") ? .map(try jsonMap(levels: levels - 1)) : .array(try jsonArray(levels: levels - 1))
-        case UInt8(ascii: "t"):
-            try expect("true")
-            return .bool(true)
-        case UInt8(ascii: "f"):
-            try expect("false")
-            return .bool(false)
+            return try byte() == UInt8(ascii: "{") ? .map(try jsonMap(levels: levels - 1)) : .array(try jsonArray(levels: levels - 1))
         case UInt8(ascii: "n"):
             try expect("null")
             return .null
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        default:
+            if let bool = try jsonBool() { return .bool(bool) }
             switch try jsonNumber() {
             case .unsigned(let number): return Value(number)
             case .negative(let number): return .integer(number)
             case .float(let number): return .float(number)
             }
-        default: throw CodecError(.malformed, at: start)
         }
     }
 
     private mutating func jsonArray(levels: Int) throws(CodecError) -> [Value] {
-        var items: [Value] = []
-        if skipSpace(to: UInt8(ascii: "]")) { return items }
-        repeat { items.append(try jsonValue(levels: levels)) } while try more(before: UInt8(ascii: "]"))
+        var (items, isFirst): ([Value], Bool) = ([], true)
+        while try hasItem(before: UInt8(ascii: "]"), isFirst: &isFirst) { items.append(try jsonValue(levels: levels)) }
         return items
     }
 
     private mutating func jsonMap(levels: Int) throws(CodecError) -> ValueMap {
-        var entries: [ValueMap.Entry] = []
-        if skipSpace(to: UInt8(ascii: "}")) { return ValueMap() }
-        repeat {
-            try expectAfterSpace(UInt8(ascii: "\""))
+        var (entries, isFirst): ([ValueMap.Entry], Bool) = ([], true)
+        while try hasItem(before: UInt8(ascii: "}"), isFirst: &isFirst) {
+            try expect(UInt8(ascii: "\""))
             let key = try string(of: try jsonText())
-            try expectAfterSpace(UInt8(ascii: ":"))
+            try expect(UInt8(ascii: ":"))
             entries.append(ValueMap.Entry(key: .text(key), value: try jsonValue(levels: levels)))
-        } while try more(before: UInt8(ascii: "}"))
-        return ValueMap(entries)
-    }
-
-    /// Takes a comma, or the bracket that closes; true after a comma.
-    mutating func more(before bracket: UInt8) throws(CodecError) -> Bool {
-        if skipSpace(to: UInt8(ascii: ",")) { return true }
-        try expectAfterSpace(bracket)
-        return false
-    }
-
-    mutating func expectAfterSpace(_ byte: UInt8) throws(CodecError) {
-        guard skipSpace(to: byte) else { throw CodecError(left == 0 ? .truncated : .malformed, at: position) }
-    }
-
-    private mutating func expect(_ word: StaticString) throws(CodecError) {
-        for byte in word.description.utf8 {
-            let place = position
-            guard try self.byte() == byte else { throw CodecError(.malformed, at: place) }
         }
+        return ValueMap(entries)
     }
 }

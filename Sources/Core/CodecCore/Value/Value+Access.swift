@@ -76,7 +76,7 @@ extension Value: CustomStringConvertible {
         case .integer(let number): text += "\(number)"
         case .unsigned(let number): text += "\(number)"
         case .float(let number): text += number.isNaN ? "NaN" : number.isInfinite ? (number < 0 ? "-Infinity" : "Infinity") : "\(number)"
-        case .text(let string): JSONWriting.append(string, to: &text)
+        case .text(let string): text += string.inJSON
         case .bytes(let bytes): text += "h'\(Hexadecimal.text(bytes))'"
         case .array(let items):
             text += "["

@@ -23,30 +23,30 @@ package enum Base64 {
     ///
     /// - Parameter isCanonical: Whether only the one text that an encoder writes is taken: in any other, the last digit has bits that
     ///   stand for nothing.
-    @inlinable package static func bytes(of text: some Collection<UInt8>, isCanonical: Bool = true) -> [UInt8]? {
-        let count = text.count
-        guard count % 4 == 0 else { return nil }
+    package static func bytes(of text: some Sequence<UInt8>, isCanonical: Bool = true) -> [UInt8]? {
+        unsafe Array(text).withUnsafeBytes { unsafe bytes(of: $0, isCanonical: isCanonical) }
+    }
+
+    /// The bytes that a text stands for; nil if it is none.
+    package static func bytes(of text: UnsafeRawBufferPointer, isCanonical: Bool = true) -> [UInt8]? {
+        guard text.count % 4 == 0 else { return nil }
+        guard text.count > 0 else { return [] }
+        let padding = unsafe text[text.count - 1] != UInt8(ascii: "=") ? 0 : text[text.count - 2] != UInt8(ascii: "=") ? 1 : 2
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(count / 4 * 3)
-        var (bits, digits, padding): (UInt32, Int, Int) = (0, 0, 0)
-        for byte in text {
-            guard let value = value(of: byte), padding == 0 else {
-                padding += 1
-                guard byte == UInt8(ascii: "="), padding <= 2 else { return nil }
-                continue
+        bytes.reserveCapacity(text.count / 4 * 3)
+        for start in stride(from: 0, to: text.count, by: 4) {
+            let missing = start + 4 == text.count ? padding : 0
+            var bits: UInt32 = 0
+            for place in 0..<4 {
+                guard place < 4 - missing else { break }
+                guard let value = unsafe value(of: text[start + place]) else { return nil }
+                bits |= value << UInt32(18 - 6 * place)
             }
-            bits = bits << 6 | value
-            digits += 1
-            guard digits == 4 else { continue }
+            if isCanonical, bits & (missing == 2 ? 0xFFFF : missing == 1 ? 0xFF : 0) != 0 { return nil }
             bytes.append(UInt8(truncatingIfNeeded: bits >> 16))
-            bytes.append(UInt8(truncatingIfNeeded: bits >> 8))
-            bytes.append(UInt8(truncatingIfNeeded: bits))
-            (bits, digits) = (0, 0)
+            if missing < 2 { bytes.append(UInt8(truncatingIfNeeded: bits >> 8)) }
+            if missing < 1 { bytes.append(UInt8(truncatingIfNeeded: bits)) }
         }
-        guard padding > 0 else { return bytes }
-        if isCanonical, bits & (padding == 2 ? 0xF : 0x3) != 0 { return nil }
-        bytes.append(UInt8(truncatingIfNeeded: padding == 2 ? bits >> 4 : bits >> 10))
-        if padding == 1 { bytes.append(UInt8(truncatingIfNeeded: bits >> 2)) }
         return bytes
     }
 
@@ -60,7 +60,7 @@ package enum Base64 {
         }
     }
 
-    @inlinable static func value(of digit: UInt8) -> UInt32? {
+    private static func value(of digit: UInt8) -> UInt32? {
         switch digit {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
         case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26

@@ -22,12 +22,12 @@ package enum Hexadecimal {
         return bytes
     }
 
-    /// The number that exactly 16 digits stand for; nil if they are anything else.
-    @inlinable package static func number(_ digits: some Collection<UInt8>) -> UInt64? {
-        guard digits.count == 16 else { return nil }
+    /// The number that up to 16 digits stand for; nil if they are anything else.
+    package static func number(_ digits: UnsafeRawBufferPointer) -> UInt64? {
+        guard 1...16 ~= digits.count else { return nil }
         var number: UInt64 = 0
-        for digit in digits {
-            guard let value = value(of: digit) else { return nil }
+        for place in 0..<digits.count {
+            guard let value = unsafe value(of: digits[place]) else { return nil }
             number = number << 4 | UInt64(value)
         }
         return number
@@ -52,7 +52,7 @@ package enum Hexadecimal {
     }
 
     /// What a digit stands for; nil if it is none.
-    @inlinable package static func value(of digit: UInt8) -> UInt8? {
+    package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10

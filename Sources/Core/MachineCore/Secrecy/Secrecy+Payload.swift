@@ -100,8 +100,10 @@ extension Secrecy {
     /// The character at a place, and where the next is: `%22` and `\u0022` are read as what they stand for, also if escaped again.
     private static func character(in bytes: [UInt8], at place: Int) -> (byte: UInt8, end: Int) {
         func number(_ digits: Range<Int>) -> UInt8? {
-            guard digits.upperBound <= bytes.count else { return nil }
-            return UInt8(String(decoding: bytes[digits], as: UTF8.self), radix: 16)
+            guard digits.upperBound <= bytes.count, let high = Hexadecimal.value(of: bytes[digits.lowerBound]),
+                let low = Hexadecimal.value(of: bytes[digits.lowerBound + 1])
+            else { return nil }
+            return high << 4 | low
         }
         var end = place + 1
         if bytes[place] == UInt8(ascii: "%") {

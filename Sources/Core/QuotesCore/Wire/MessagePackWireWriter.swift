@@ -14,10 +14,9 @@ struct MessagePackWireWriter: WireWriter, ~Copyable {
         fits { (writer: inout ByteWriter) throws(CodecError) in try writer.array(count, .messagePack) }
     }
     mutating func closeArray() {}
-    mutating func key(_ key: StaticString) { word(key.description) }
+    mutating func key(_ key: StaticString) { text(key.description) }
     mutating func number(_ number: Int64) { writer.signed(number, .messagePack) }
-    mutating func word(_ word: String) { fits { (writer: inout ByteWriter) throws(CodecError) in try writer.text(word, .messagePack) } }
-    mutating func text(_ text: String) { word(text) }
+    mutating func text(_ text: String) { fits { (writer: inout ByteWriter) throws(CodecError) in try writer.text(text, .messagePack) } }
     mutating func flag(_ flag: Bool) { writer.bool(flag, .messagePack) }
 
     consuming func finish() -> [UInt8] { writer.array() }

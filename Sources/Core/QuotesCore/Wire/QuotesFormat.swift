@@ -6,7 +6,7 @@ package enum QuotesFormat: Hashable, Sendable {
 
     package func encode(_ request: QuotesRequest) -> [UInt8] {
         switch self {
-        case .json: written(JSONWireWriter(capacity: 128)) { request.write(to: &$0) }
+        case .json: written(JSONWriter(capacity: 128)) { request.write(to: &$0) }
         case .messagePack: written(MessagePackWireWriter(capacity: 128)) { request.write(to: &$0) }
         }
     }
@@ -14,7 +14,7 @@ package enum QuotesFormat: Hashable, Sendable {
     package func encode(_ reply: QuotesReply) -> [UInt8] {
         let size = reply.sizeEstimate
         return switch self {
-        case .json: written(JSONWireWriter(capacity: size)) { reply.write(to: &$0) }
+        case .json: written(JSONWriter(capacity: size)) { reply.write(to: &$0) }
         case .messagePack: written(MessagePackWireWriter(capacity: size)) { reply.write(to: &$0) }
         }
     }

@@ -4,7 +4,7 @@ extension QuotesReply {
         case .welcome(let welcome):
             writer.openMap(4)
             writer.key("type")
-            writer.word("welcome")
+            writer.text("welcome")
             writer.key("version")
             writer.number(welcome.version)
             writer.key("market")
@@ -16,7 +16,7 @@ extension QuotesReply {
         case .refusal(let refusal):
             writer.openMap(refusal.id == nil ? 3 : 4)
             writer.key("type")
-            writer.word("error")
+            writer.text("error")
             if let id = refusal.id {
                 writer.key("id")
                 writer.number(id)
@@ -43,7 +43,7 @@ extension QuotesReply.SnapshotPart {
     fileprivate func write(to writer: inout some WireWriter & ~Copyable) {
         writer.openMap(6)
         writer.key("type")
-        writer.word("snapshot")
+        writer.text("snapshot")
         writer.key("id")
         writer.number(id)
         writer.key("seq")
@@ -57,7 +57,7 @@ extension QuotesReply.SnapshotPart {
         for quote in quotes {
             writer.openArray(8)
             writer.number(Int64(quote.symbol))
-            writer.word(quote.name)
+            writer.text(quote.name)
             writer.number(quote.state.version)
             writer.number(quote.state.figures.bid)
             writer.number(quote.state.figures.ask)
@@ -74,7 +74,7 @@ extension QuotesReply.Ticks {
     fileprivate func write(to writer: inout some WireWriter & ~Copyable) {
         writer.openMap(conflated == 0 ? 3 : 4)
         writer.key("type")
-        writer.word("ticks")
+        writer.text("ticks")
         writer.key("seq")
         writer.number(sequence)
         if conflated != 0 {

@@ -6,7 +6,7 @@ extension QuotesRequest {
         case .subscribe(let id, let symbols, let rate):
             writer.openMap(rate == nil ? 3 : 4)
             writer.key("type")
-            writer.word("subscribe")
+            writer.text("subscribe")
             writer.key("id")
             writer.number(id)
             writer.key("symbols")
@@ -20,13 +20,13 @@ extension QuotesRequest {
         case .unsubscribe(let id):
             writer.openMap(2)
             writer.key("type")
-            writer.word("unsubscribe")
+            writer.text("unsubscribe")
             writer.key("id")
             writer.number(id)
         case .resync(let round):
             writer.openMap(2)
             writer.key("type")
-            writer.word("resync")
+            writer.text("resync")
             writer.key("round")
             writer.number(round)
         }

@@ -28,7 +28,7 @@ struct WireContainer {
     /// What is still to come, where the format says so beforehand.
     var left = 0
     /// Whether nothing was taken yet, where separators tell.
-    var isFresh = true
+    var isFirst = true
 }
 
 extension WireReader {

@@ -11,8 +11,6 @@ protocol WireWriter: ~Copyable {
     /// Writes a key of the protocol, which needs no escaping.
     mutating func key(_ key: StaticString)
     mutating func number(_ number: Int64)
-    /// Writes text that needs no escaping: names, patterns, words of the protocol.
-    mutating func word(_ word: String)
     mutating func text(_ text: String)
     mutating func flag(_ flag: Bool)
 

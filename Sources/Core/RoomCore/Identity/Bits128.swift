@@ -16,19 +16,18 @@ package struct Bits128: Hashable, Comparable, Sendable {
 
     /// Reads exactly 32 hexadecimal digits, with the dashes of a UUID if they must stand there.
     init?(digits bytes: UnsafeRawBufferPointer, dashes: Bool) {
-        guard bytes.count == (dashes ? 36 : 32) else { return nil }
-        var (high, low): (UInt64, UInt64) = (0, 0)
-        for place in 0..<bytes.count {
-            let byte = unsafe bytes[place]
-            if dashes, place == 8 || place == 13 || place == 18 || place == 23 {
-                guard byte == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            guard let digit = Hexadecimal.value(of: byte) else { return nil }
-            high = high << 4 | low >> 60
-            low = low << 4 | UInt64(digit)
+        func number(_ start: Int, _ end: Int) -> UInt64? { unsafe Hexadecimal.number(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) }
+        if !dashes {
+            guard bytes.count == 32, let high = number(0, 16), let low = number(16, 32) else { return nil }
+            self.init(high: high, low: low)
+        } else {
+            let dash = UInt8(ascii: "-")
+            guard bytes.count == 36, unsafe bytes[8] == dash && bytes[13] == dash && bytes[18] == dash && bytes[23] == dash,
+                let first = number(0, 8), let second = number(9, 13), let third = number(14, 18), let fourth = number(19, 23),
+                let last = number(24, 36)
+            else { return nil }
+            self.init(high: first << 32 | second << 16 | third, low: fourth << 48 | last)
         }
-        self.init(high: high, low: low)
     }
 
     package static func < (lhs: Bits128, rhs: Bits128) -> Bool { (lhs.high, lhs.low) < (rhs.high, rhs.low) }

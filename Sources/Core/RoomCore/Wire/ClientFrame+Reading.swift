@@ -63,13 +63,7 @@ extension ClientFrame {
             case "device": device = try frame.reader.device()
             case "token": token = try frame.reader.text("token")
             case "agent": agent = try frame.reader.text("agent", upTo: RoomsLimits.nameLength)
-            case "joins":
-                joins = []
-                var array = try frame.reader.array("joins")
-                while try frame.reader.hasElement(of: &array) {
-                    guard joins.count < RoomsLimits.joins else { throw FrameError(.tooLong, field: "joins", at: frame.reader.position) }
-                    joins.append(try Join(&frame.reader))
-                }
+            case "joins": joins = try frame.reader.list("joins", upTo: RoomsLimits.joins, Join.init)
             default: try frame.reader.skip()
             }
         }
@@ -204,7 +198,7 @@ extension FrameObject {
 
     /// Reads a frame that says nothing but a number, which may be left out.
     mutating func number(_ field: StaticString) throws(FrameError) -> Int64 {
-        let word = FrameWord(field.description)
+        let word = FrameWord(stringLiteral: field)
         var number: Int64 = 0
         while let key = try key() { if key == word { number = try reader.number(field) } else { try reader.skip() } }
         return number

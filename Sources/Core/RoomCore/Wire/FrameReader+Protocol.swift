@@ -16,7 +16,7 @@ extension FrameReader {
     }
 
     mutating func epoch(_ field: StaticString = "epoch") throws(FrameError) -> UInt64 {
-        unsafe try value(field) { bytes in unsafe Hexadecimal.number(bytes) }
+        unsafe try value(field) { bytes in bytes.count == 16 ? unsafe Hexadecimal.number(bytes) : nil }
     }
 
     mutating func device() throws(FrameError) -> DeviceID {
@@ -60,12 +60,18 @@ extension FrameReader {
     }
 
     mutating func numbers(_ field: StaticString, upTo count: Int) throws(FrameError) -> [Int64] {
-        var numbers: [Int64] = []
+        try list(field, upTo: count) { reader throws(FrameError) in try reader.number(field) }
+    }
+
+    mutating func list<Item>(
+        _ field: StaticString, upTo count: Int = .max, _ item: (inout FrameReader) throws(FrameError) -> Item
+    ) throws(FrameError) -> [Item] {
+        var items: [Item] = []
         var array = try array(field)
         while try hasElement(of: &array) {
-            guard numbers.count < count else { throw FrameError(.tooLong, field: field, at: position) }
-            numbers.append(try number(field))
+            guard items.count < count else { throw FrameError(.tooLong, field: field, at: position) }
+            items.append(try item(&self))
         }
-        return numbers
+        return items
     }
 }

@@ -18,20 +18,12 @@ struct FrameWord: Equatable, ExpressibleByStringLiteral {
 
     /// The name that these bytes are; ``unknown`` if they are too many, or none at all.
     init(_ bytes: UnsafeRawBufferPointer) {
-        guard (1...16).contains(bytes.count) else {
+        // What is left of the two numbers is 0.
+        guard (1...16).contains(bytes.count), unsafe bytes[bytes.count - 1] != 0 else {
             self = .unknown
             return
         }
         for place in 0..<bytes.count { unsafe set(bytes[place], at: place) }
-    }
-
-    /// The name that this text is; ``unknown`` if it is too long, or holds what names do not.
-    init(_ text: String) {
-        guard (1...16).contains(text.utf8.count), !text.utf8.contains(0) else {
-            self = .unknown
-            return
-        }
-        for (place, byte) in text.utf8.enumerated() { set(byte, at: place) }
     }
 
     @inline(__always) private mutating func set(_ byte: UInt8, at place: Int) {

@@ -51,10 +51,7 @@ extension HubFrame {
             switch key {
             case "room": room = try frame.reader.room()
             case "epoch": epoch = try frame.reader.log()
-            case "acks":
-                acks = []
-                var array = try frame.reader.array("acks")
-                while try frame.reader.hasElement(of: &array) { acks.append(try Ack(&frame.reader)) }
+            case "acks": acks = try frame.reader.list("acks", Ack.init)
             default: try frame.reader.skip()
             }
         }
@@ -216,10 +213,7 @@ extension HubFrame.RoomState {
             case "high": high = try frame.reader.number("high")
             case "highId": highID = try frame.reader.messageID("highId")
             case "rights": rights = RoomRights(letters: try frame.reader.text("rights"))
-            case "reads":
-                reads = []
-                var array = try frame.reader.array("reads")
-                while try frame.reader.hasElement(of: &array) { reads.append(try HubFrame.ReadMarker(&frame.reader)) }
+            case "reads": reads = try frame.reader.list("reads", HubFrame.ReadMarker.init)
             case "proof": proof = try frame.reader.proof()
             default: try frame.reader.skip()
             }
@@ -296,14 +290,11 @@ extension HubFrame.RoomMembers {
             case "version": version = try frame.reader.number("version")
             case "full": isFull = try frame.reader.flag("full")
             case "total": total = try frame.reader.number("total")
-            case "members":
-                members = []
-                var array = try frame.reader.array("members")
-                while try frame.reader.hasElement(of: &array) { members.append(try PresentMember(&frame.reader)) }
+            case "members": members = try frame.reader.list("members", PresentMember.init)
             case "gone":
-                gone = []
-                var array = try frame.reader.array("gone")
-                while try frame.reader.hasElement(of: &array) { gone.append(try frame.reader.text("gone", upTo: RoomsLimits.nameLength)) }
+                gone = try frame.reader.list("gone") { reader throws(FrameError) in
+                    try reader.text("gone", upTo: RoomsLimits.nameLength)
+                }
             default: try frame.reader.skip()
             }
         }
@@ -390,12 +381,7 @@ extension Entry {
 }
 
 extension FrameReader {
-    fileprivate mutating func entries() throws(FrameError) -> [Entry] {
-        var entries: [Entry] = []
-        var array = try array("items")
-        while try hasElement(of: &array) { entries.append(try Entry(&self)) }
-        return entries
-    }
+    fileprivate mutating func entries() throws(FrameError) -> [Entry] { try list("items", Entry.init) }
 
     /// Takes the epoch of a log, which is never 0.
     fileprivate mutating func log() throws(FrameError) -> UInt64 {

@@ -1,75 +1,77 @@
+import CodecCore
+
 extension HubFrame {
     /// The frame as JSON, without white space, as docs/rooms-protocol.md has it.
     public func json() -> [UInt8] {
         switch self {
         case .welcome(let welcome): return welcome.json()
         case .renewed(let expires):
-            var writer = FrameWriter("renewed", capacity: 64)
+            var writer = JSONWriter(frame: "renewed", capacity: 64)
             writer.field("expires", unlessZero: expires)
-            return writer.finish()
+            return writer.finishFrame()
         case .state(let state): return state.json()
         case .entries(let room, let epoch, let entries, let proof):
-            var writer = FrameWriter("msg", capacity: 128 + entries.roomOnWire)
+            var writer = JSONWriter(frame: "msg", capacity: 128 + entries.roomOnWire)
             writer.field("room", text: room.text)
             writer.field("epoch", digits: epoch)
             writer.field("items", objects: entries) { writer, entry in writer.fields(of: entry) }
             if let proof { writer.field("proof", digits: proof.bits) }
-            return writer.finish()
+            return writer.finishFrame()
         case .acks(let room, let epoch, let acks):
-            var writer = FrameWriter("ack", capacity: 128 + acks.count * 128)
+            var writer = JSONWriter(frame: "ack", capacity: 128 + acks.count * 128)
             writer.field("room", text: room.text)
             writer.field("epoch", digits: epoch)
             writer.field("acks", objects: acks) { writer, ack in writer.fields(of: ack) }
-            return writer.finish()
-        case .hole(let room, let expected): return FrameWriter.json("hole", room, "expected", expected)
-        case .lag(let room, let head): return FrameWriter.json("lag", room, "head", head)
+            return writer.finishFrame()
+        case .hole(let room, let expected): return JSONWriter.json("hole", room, "expected", expected)
+        case .lag(let room, let head): return JSONWriter.json("lag", room, "head", head)
         case .page(let page):
-            var writer = FrameWriter("page", capacity: 192 + page.items.roomOnWire)
+            var writer = JSONWriter(frame: "page", capacity: 192 + page.items.roomOnWire)
             writer.field("ref", unlessZero: page.reference)
             writer.field("room", text: page.room.text)
             writer.field("epoch", digits: page.epoch)
             writer.field("items", objects: page.items) { writer, entry in writer.fields(of: entry) }
             writer.field("base", unlessZero: page.base)
-            return writer.finish()
+            return writer.finishFrame()
         case .read(let room, let user, let seq):
-            var writer = FrameWriter("read", capacity: 192)
+            var writer = JSONWriter(frame: "read", capacity: 192)
             writer.field("room", text: room.text)
             writer.field("user", text: user.text)
             writer.field("seq", unlessZero: seq)
-            return writer.finish()
+            return writer.finishFrame()
         case .members(let members): return members.json()
         case .typing(let room, let user, let isOn):
-            var writer = FrameWriter("typ", capacity: 192)
+            var writer = JSONWriter(frame: "typ", capacity: 192)
             writer.field("room", text: room.text)
             writer.field("user", text: user.text)
             writer.field("on", ifTrue: isOn)
-            return writer.finish()
+            return writer.finishFrame()
         case .signal(let room, let user, let connection, let signal):
-            var writer = FrameWriter("sig", capacity: 256 + signal.payload.roomOnWire)
+            var writer = JSONWriter(frame: "sig", capacity: 256 + signal.payload.roomOnWire)
             writer.field("room", text: room.text)
             writer.field("user", text: user.text)
             writer.field("conn", text: connection)
             writer.field("type", text: signal.type)
             writer.field(signal.payload)
-            return writer.finish()
+            return writer.finishFrame()
         case .refusal(let refusal): return refusal.json()
         case .pong(let number, let now):
-            var writer = FrameWriter("pong", capacity: 64)
+            var writer = JSONWriter(frame: "pong", capacity: 64)
             writer.field("n", unlessZero: number)
             writer.field("now", unlessZero: now)
-            return writer.finish()
+            return writer.finishFrame()
         case .goaway(let goaway):
-            var writer = FrameWriter("goaway", capacity: 64)
+            var writer = JSONWriter(frame: "goaway", capacity: 64)
             writer.field("after", unlessZero: goaway.after)
             writer.field("drain", unlessZero: goaway.drain)
-            return writer.finish()
+            return writer.finishFrame()
         }
     }
 }
 
 extension HubFrame.Welcome {
     fileprivate func json() -> [UInt8] {
-        var writer = FrameWriter("welcome", capacity: 512)
+        var writer = JSONWriter(frame: "welcome", capacity: 512)
         writer.field("v", version)
         writer.field("conn", text: connection)
         writer.field("user", text: user.text)
@@ -85,13 +87,13 @@ extension HubFrame.Welcome {
             writer.field("page", limits.page)
             writer.field("members", limits.members)
         }
-        return writer.finish()
+        return writer.finishFrame()
     }
 }
 
 extension HubFrame.RoomState {
     fileprivate func json() -> [UInt8] {
-        var writer = FrameWriter("state", capacity: 384 + items.roomOnWire + reads.count * 64)
+        var writer = JSONWriter(frame: "state", capacity: 384 + items.roomOnWire + reads.count * 64)
         writer.field("room", text: room.text)
         writer.field("epoch", digits: epoch)
         writer.field("from", unlessZero: from)
@@ -109,13 +111,13 @@ extension HubFrame.RoomState {
             writer.field("seq", unlessZero: marker.seq)
         }
         if let proof { writer.field("proof", digits: proof.bits) }
-        return writer.finish()
+        return writer.finishFrame()
     }
 }
 
 extension HubFrame.RoomMembers {
     fileprivate func json() -> [UInt8] {
-        var writer = FrameWriter("members", capacity: 256 + members.count * 128 + gone.count * 32)
+        var writer = JSONWriter(frame: "members", capacity: 256 + members.count * 128 + gone.count * 32)
         writer.field("room", text: room.text)
         writer.field("node", text: node)
         writer.field("incarnation", digits: incarnation)
@@ -127,23 +129,23 @@ extension HubFrame.RoomMembers {
             writer.field("user", text: member.user.text)
             writer.fields(of: member.presence)
         }
-        writer.field("gone", list: gone) { writer, connection in writer.append(connection) }
-        return writer.finish()
+        writer.field("gone", list: gone) { writer, connection in writer.text(connection) }
+        return writer.finishFrame()
     }
 }
 
 extension Refusal {
     fileprivate func json() -> [UInt8] {
-        var writer = FrameWriter("error", capacity: 256 + text.utf8.count)
+        var writer = JSONWriter(frame: "error", capacity: 256 + text.utf8.count)
         writer.field("code", code.rawValue)
         writer.field("retry", text: retry.word)
         if case .after(let milliseconds) = retry { writer.field("after", unlessZero: milliseconds) }
         if let room { writer.field("room", text: room.text) }
         if let cseq { writer.field("cseq", cseq) }
         if let reference { writer.field("ref", reference) }
-        writer.field("versions", list: versions) { writer, version in writer.append(version) }
+        writer.field("versions", list: versions) { writer, version in writer.number(version) }
         writer.field("text", text: text)
-        return writer.finish()
+        return writer.finishFrame()
     }
 }
 
@@ -158,13 +160,13 @@ extension Refusal.Retry {
     }
 }
 
-extension FrameWriter {
+extension JSONWriter {
     /// A frame that says a number of a room.
     fileprivate static func json(_ type: StaticString, _ room: RoomName, _ key: StaticString, _ number: Int64) -> [UInt8] {
-        var writer = FrameWriter(type, capacity: 96 + room.text.utf8.count)
+        var writer = JSONWriter(frame: type, capacity: 96 + room.text.utf8.count)
         writer.field("room", text: room.text)
         writer.field(key, unlessZero: number)
-        return writer.finish()
+        return writer.finishFrame()
     }
 
     fileprivate mutating func fields(of entry: Entry) {

@@ -31,7 +31,7 @@ extension ByteReader {
         guard let format = serialization.binary else {
             skipSpace()
             let isList = peek() == UInt8(ascii: "[")
-            guard isList || peek() == UInt8(ascii: "{") else { throw CodecError(left == 0 ? .truncated : .malformed, at: position) }
+            guard isList || peek() == UInt8(ascii: "{") else { throw unexpected }
             move(to: position + 1)
             return ItemReader(shape: .json(close: UInt8(ascii: isList ? "]" : "}")))
         }
@@ -72,20 +72,14 @@ struct ItemReader {
             }
             if isMap { try reader.checkValue(format, levels: .max) }
         case .json(let close):
-            if reader.skipSpace(to: close) {
+            guard try reader.hasItem(before: close, isFirst: &isFirst) else {
                 shape = .counted(0, isMap: false, .cbor)
                 return false
             }
-            if !isFirst, !reader.skipSpace(to: UInt8(ascii: ",")) { throw reader.unexpected }
-            isFirst = false
             guard close == UInt8(ascii: "}") else { return true }
             try reader.checkJSON(levels: 0)
-            guard reader.skipSpace(to: UInt8(ascii: ":")) else { throw reader.unexpected }
+            try reader.expect(UInt8(ascii: ":"))
         }
         return true
     }
-}
-
-extension ByteReader {
-    fileprivate var unexpected: CodecError { CodecError(left == 0 ? .truncated : .malformed, at: position) }
 }

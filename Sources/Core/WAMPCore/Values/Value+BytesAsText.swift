@@ -1,4 +1,4 @@
-import CodecCore
+package import CodecCore
 import MachineCore
 
 // WAMP, "Binary conversion of JSON strings": bytes are a text of Base64 behind a character of code 0. A text that begins so and is no
@@ -15,11 +15,12 @@ extension Value {
     }
 
     /// The value with bytes where texts stand for them.
-    var withBytesRestored: Value {
+    package var withBytesRestored: Value {
         switch self {
-        case .text(let text):
+        case .text(var text):
             guard text.utf8.first == 0 else { return self }
-            return Base64.bytes(of: text.utf8.dropFirst()).map { .bytes($0) } ?? self
+            let bytes = text.withUTF8 { unsafe Base64.bytes(of: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer($0).dropFirst())) }
+            return bytes.map { .bytes($0) } ?? self
         case .array(let items): return .array(items.map(\.withBytesRestored))
         case .map(let map): return .map(ValueMap(map.map { ValueMap.Entry(key: $0.key, value: $0.value.withBytesRestored) }))
         default: return self

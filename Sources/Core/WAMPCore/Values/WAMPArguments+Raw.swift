@@ -126,8 +126,3 @@ extension ItemReader {
         }
     }
 }
-
-extension ByteWriter {
-    /// Appends all bytes of an array.
-    mutating func append(all bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe append($0) } }
-}

@@ -62,9 +62,15 @@ struct ElementReader {
 
     /// Takes an integer from 0 up, or nil if something else is next.
     private mutating func unsigned() throws(WAMPFormatError) -> UInt64? {
-        guard let format = serialization.binary else { return try attempt { reader throws(CodecError) in try reader.jsonUnsigned() } }
-        return try attempt { reader throws(CodecError) in
-            if case .unsigned(let number) = try reader.head(format) { number } else { nil }
+        try attempt { [serialization] reader throws(CodecError) in
+            if let format = serialization.binary {
+                if case .unsigned(let number) = try reader.head(format) { return number }
+            } else if let number = reader.jsonInteger() {
+                return UInt64(exactly: number)
+            } else if reader.left == 0 {
+                throw reader.unexpected
+            }
+            return nil
         }
     }
 }
