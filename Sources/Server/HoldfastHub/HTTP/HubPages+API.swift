@@ -1,3 +1,4 @@
+import CodecCore
 import Foundation
 import HTTPTypes
 import Holdfast
@@ -43,7 +44,7 @@ extension HubPages {
                 to: room, from: draft.user, draft.content, id: id, program: Caller.bearer(request.headers[.authorization]),
                 isNamed: key != nil, sent: draft.sent)
             let text = """
-                {"room":\(Self.json(room.text)),"epoch":"\(Hexadecimal.digits(stored.position.epoch))","seq":\(stored.position.seq),\
+                {"room":\(room.text.inJSON),"epoch":"\(Hexadecimal.digits(stored.position.epoch))","seq":\(stored.position.seq),\
                 "id":"\(id)","at":\(stored.at),"dup":\(stored.isDuplicate)}
                 """
             return .json(stored.isDuplicate ? .ok : .created, Array(text.utf8))
@@ -95,17 +96,11 @@ extension HubPages {
         let path = "\(directory)/rooms-\(HubCalendar.now).sqlite"
         do throws(RoomLogError) {
             try await log.backup(to: path)
-            return .json(.created, Array("{\"path\":\(Self.json(path))}".utf8))
+            return .json(.created, Array("{\"path\":\(path.inJSON)}".utf8))
         } catch {
             configuration.logger.error("no backup", metadata: ["reason": "\(error)"])
             return .refused(error.backupStatus, "\(error)")
         }
-    }
-
-    static func json(_ text: String) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
     }
 }
 
@@ -115,7 +110,7 @@ extension Response {
         // In whole seconds, upwards (RFC 9110 §10.2.3).
         if let after { headers[.retryAfter] = "\((after + 999) / 1000)" }
         let number = code.map { "\"code\":\($0.rawValue)," } ?? ""
-        return .json(status, Array("{\(number)\"error\":\(HubPages.json(text))}".utf8), headers: headers)
+        return .json(status, Array("{\(number)\"error\":\(text.inJSON)}".utf8), headers: headers)
     }
 
     fileprivate static func unread(_ error: RoomLogError) -> Response {

@@ -1,3 +1,4 @@
+import CodecCore
 import Foundation
 import RoomCore
 
@@ -16,14 +17,13 @@ struct PublicationDraft {
         guard let first = json.firstIndex(where: { !space.contains($0) }), json[first] == UInt8(ascii: "{"),
             let last = json.lastIndex(where: { !space.contains($0) }), json[last] == UInt8(ascii: "}"), first < last,
             let author = try? JSONDecoder().decode(Author.self, from: Data(json)),
-            let user = UserName(author.user ?? "server"),
-            let name = try? JSONEncoder().encode(room.text)
+            let user = UserName(author.user ?? "server")
         else { return nil }
         let inner = json[(first + 1)..<last]
         guard inner.contains(where: { !space.contains($0) }) else { return nil }
         let frame =
             Array("{\"at\":\(now),".utf8) + inner
-            + Array(",\"t\":\"pub\",\"room\":\(String(decoding: name, as: UTF8.self)),\"cseq\":1,\"id\":\"\(id)\",\"void\":false}".utf8)
+            + Array(",\"t\":\"pub\",\"room\":\(room.text.inJSON),\"cseq\":1,\"id\":\"\(id)\",\"void\":false}".utf8)
         let decoded = frame.withUnsafeBytes { bytes -> ClientFrame? in (try? ClientFrame.decode(json: bytes)) ?? nil }
         guard case .publish(_, let publication)? = decoded, let content = publication.content else { return nil }
         (self.user, self.content, sent) = (user, content, publication.sent)

@@ -1,6 +1,6 @@
 import CodecCore
-import Foundation
 import HoldfastRooms
+import MachineCore
 import RoomCore
 
 /// An entry as a line of JSON, for programs.
@@ -21,7 +21,7 @@ enum EntryLine {
     static func json(stored id: MessageID, at position: LogPosition, in room: String) -> String {
         object([
             ("room", quoted(room)), ("id", quoted("\(id)")), ("stored", "true"), ("seq", String(position.seq)),
-            ("epoch", quoted(position.description.split(separator: "@").last.map(String.init) ?? "")),
+            ("epoch", quoted(Hexadecimal.digits(position.epoch))),
         ])
     }
 
@@ -70,25 +70,17 @@ enum EntryLine {
     private static func body(_ payload: RoomCore.Payload) -> (String, String) {
         switch payload {
         case .json(let bytes): ("body", String(decoding: bytes, as: UTF8.self))
-        case .binary(let bytes): ("bin", quoted(Data(bytes).base64EncodedString()))
+        case .binary(let bytes): ("bin", quoted(Base64.text(bytes)))
         }
     }
 
     /// A name as a string of JSON, with what nobody would see written as `\u200B`.
     private static func named(_ text: String) -> String {
         quoted(text).unicodeScalars.reduce(into: "") { result, scalar in
-            guard scalar.isHidden else { return result.unicodeScalars.append(scalar) }
-            for unit in String(scalar).utf16 {
-                let digits = String(unit, radix: 16, uppercase: true)
-                result += "\\u" + "0000".dropLast(digits.count) + digits
-            }
+            if scalar.isHidden { result += scalar.escapedInJSON } else { result.unicodeScalars.append(scalar) }
         }
     }
 
     /// A string of JSON.
-    private static func quoted(_ text: String) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
-    }
+    private static func quoted(_ text: String) -> String { text.inJSON }
 }

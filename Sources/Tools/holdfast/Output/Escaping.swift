@@ -1,3 +1,4 @@
+import MachineCore
 import RoomCore
 
 extension StringProtocol {
@@ -37,8 +38,7 @@ extension StringProtocol {
     /// Below U+0020 there is only what stands between the values: a space.
     var escapedWithinJSON: String {
         unicodeScalars.reduce(into: "") { result, scalar in
-            let digits = String(scalar.value, radix: 16, uppercase: true)
-            result += !scalar.drivesTerminal ? String(scalar) : scalar.value < 0x20 ? " " : "\\u" + "0000".dropLast(digits.count) + digits
+            result += !scalar.drivesTerminal ? String(scalar) : scalar.value < 0x20 ? " " : scalar.escapedInJSON
         }
     }
 }
@@ -51,6 +51,11 @@ extension String {
 }
 
 extension Unicode.Scalar {
+    /// The escape of JSON that stands for it, such as `\u202E`; beyond U+FFFF two of them.
+    var escapedInJSON: String {
+        utf16.map { "\\u" + Hexadecimal.text([UInt8($0 >> 8), UInt8($0 & 0xFF)]).uppercased() }.joined()
+    }
+
     /// True for what moves the cursor, changes its state, or reorders what follows (bidirectional overrides).
     var drivesTerminal: Bool {
         switch value {

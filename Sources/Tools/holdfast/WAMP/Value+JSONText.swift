@@ -1,5 +1,6 @@
 import CodecCore
-import Foundation
+import MachineCore
+import WAMPCore
 
 /// JSON as WAMP has it: bytes are texts of Base64 behind a character of code 0.
 ///
@@ -9,29 +10,18 @@ extension Value {
     init?(jsonText text: String) {
         let value = Array(text.utf8).withUnsafeBytes { bytes in try? Value(json: bytes.bytes) }
         guard let value else { return nil }
-        self = value.withBytesOfTexts
+        self = value.withBytesRestored
     }
 
     /// The value on one line, with nothing in it that could drive a terminal; what JSON cannot say becomes a text about it.
     var jsonLine: String {
-        let bytes = (try? withTextsOfBytes.json()) ?? (try? Value.text(description).json()) ?? Array("null".utf8)
+        let bytes = (try? withTextsOfBytes.json()) ?? Array(description.inJSON.utf8)
         return String(decoding: bytes, as: UTF8.self).escapedWithinJSON
-    }
-
-    private var withBytesOfTexts: Value {
-        switch self {
-        case .text(let text):
-            guard text.utf8.first == 0, let data = Data(base64Encoded: String(text.dropFirst())) else { return self }
-            return .bytes(Array(data))
-        case .array(let items): return .array(items.map(\.withBytesOfTexts))
-        case .map(let map): return .map(ValueMap(map.entries.map { .init(key: $0.key, value: $0.value.withBytesOfTexts) }))
-        default: return self
-        }
     }
 
     private var withTextsOfBytes: Value {
         switch self {
-        case .bytes(let bytes): .text("\0" + Data(bytes).base64EncodedString())
+        case .bytes(let bytes): .text("\0" + Base64.text(bytes))
         case .array(let items): .array(items.map(\.withTextsOfBytes))
         case .map(let map): .map(ValueMap(map.entries.map { .init(key: $0.key, value: $0.value.withTextsOfBytes) }))
         case .tagged(let tag, let value): .tagged(tag, value.withTextsOfBytes)
