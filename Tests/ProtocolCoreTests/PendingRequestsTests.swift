@@ -77,6 +77,29 @@ import Testing
         #expect(requests.deadline == nil)
     }
 
+    @Test mutating func `one that is sent at once is not sent again before a loss, and takes a place in the window`() {
+        #expect(requests.add(1, "a") && requests.add(2, "b", isSent: true))
+        #expect(requests.all.map(\.mayHaveArrived) == [false, true])
+        #expect(sendAll(within: 1) == [] && sendAll(within: 2) == [1])
+        requests.lose(unsent: [])
+        #expect(sendAll() == [1, 2])
+    }
+
+    @Test mutating func `a request that is changed keeps its place, its deadline and its way`() {
+        #expect(requests.add(1, "a", due: Moment(.seconds(5)), isSent: true) && requests.add(2, "b", isSent: true))
+        requests.update(1) { $0 += "!" }
+        requests.update(3) { _ in Issue.record("there is none") }
+        #expect(requests.all.map(\.request) == ["a!", "b"] && requests.all.allSatisfy(\.mayHaveArrived))
+        #expect(requests.overdue(at: Moment(.seconds(5)))?.request == "a!")
+    }
+
+    @Test mutating func `an answer of another kind ends nothing`() {
+        #expect(requests.add(1, "a", due: Moment(.seconds(5)), isSent: true) == true)
+        #expect(requests.end(1) { $0 == "b" } == nil)
+        #expect(requests[1] == "a" && requests.deadline == Moment(.seconds(5)) && sendAll(within: 1) == [])
+        #expect(requests.end(1) { $0 == "a" }?.id == 1 && requests.deadline == nil && requests.count == 0)
+    }
+
     @Test mutating func `ids of what ends before it is sent do not pile up`() {
         for id in 1...100_000 {
             #expect(requests.add(id, "") == true)

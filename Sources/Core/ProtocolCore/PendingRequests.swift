@@ -9,60 +9,72 @@ public import MachineCore
 /// while let post = posts.next(within: 64) { effects.append(.send(.post(id: post.id, post.request))) }
 /// ```
 /// A protocol whose peer would do it twice calls ``lose(unsent:)`` and ``endAll()`` when the connection is lost, and tells of each whether it may have arrived.
+/// If it sends each request at once, it adds them as sent, and never asks for the next one.
 public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Sendable {
     /// A request, and what is known of its way.
     public struct Pending: Sendable {
         /// The id under which the peer answers.
         public let id: ID
         /// What is asked.
-        public let request: Request
+        public var request: Request
         /// When it ends without an answer; nil: never.
         public let due: Moment?
         /// Whether the peer may have it: it was sent, and the connection has not said that it never took it.
-        public var mayHaveArrived: Bool { isSent || wasSent }
-        let order: UInt64
+        @inlinable public var mayHaveArrived: Bool { isSent || wasSent }
+        @usableFromInline let order: UInt64
         /// On the present connection.
-        var isSent = false
+        @usableFromInline var isSent: Bool
         /// On an earlier one.
-        var wasSent = false
+        @usableFromInline var wasSent = false
+
+        @inlinable init(_ id: ID, _ request: Request, _ due: Moment?, order: UInt64, isSent: Bool) {
+            (self.id, self.request, self.due, self.order, self.isSent) = (id, request, due, order, isSent)
+        }
     }
-    private var pending: [ID: Pending] = [:]
-    private var alarms = Alarms<ID>()
+    @usableFromInline var pending: [ID: Pending] = [:]
+    @usableFromInline var alarms = Alarms<ID>()
     /// What is to be sent on this connection, the last one first, and what has come since; with ids of some that have ended.
-    private var (unsent, added): ([ID], [ID]) = ([], [])
-    private var sentCount = 0
-    private var lastOrder: UInt64 = 0
-    private let limit: Int
+    @usableFromInline var (unsent, added): ([ID], [ID]) = ([], [])
+    @usableFromInline var sentCount = 0
+    @usableFromInline var lastOrder: UInt64 = 0
+    @usableFromInline let limit: Int
 
     /// No request.
     ///
     /// - Parameter limit: How many may wait at once.
-    public init(limit: Int = 4096) { self.limit = limit }
+    @inlinable public init(limit: Int = 4096) { self.limit = limit }
 
     /// How many wait for an answer, or to be sent.
-    public var count: Int { pending.count }
+    @inlinable public var count: Int { pending.count }
     /// Whether no more can be added.
-    public var isFull: Bool { pending.count >= limit }
+    @inlinable public var isFull: Bool { pending.count >= limit }
     /// When the next one is ``overdue(at:)``; nil if none ever is.
-    public var deadline: Moment? { alarms.next }
+    @inlinable public var deadline: Moment? { alarms.next }
     /// The request of this id; nil if it has ended.
-    public subscript(id: ID) -> Request? { pending[id]?.request }
+    @inlinable public subscript(id: ID) -> Request? { pending[id]?.request }
     /// All of them, in the order in which they were added.
     public var all: [Pending] { pending.values.sorted { $0.order < $1.order } }
 
     /// How many ids wait to be sent, with those of requests that have ended.
-    package var queuedIDs: Int { unsent.count + added.count }
+    @inlinable package var queuedIDs: Int { unsent.count + added.count }
 
     /// Adds a request; false if as many wait as may, or one of this id does.
     ///
-    /// - Parameter due: When it ends without an answer; nil: never.
-    public mutating func add(_ id: ID, _ request: Request, due: Moment? = nil) -> Bool {
+    /// - Parameters:
+    ///   - due: When it ends without an answer; nil: never.
+    ///   - isSent: Whether it is sent now, ahead of those that wait; the window counts it.
+    @inlinable public mutating func add(_ id: ID, _ request: Request, due: Moment? = nil, isSent: Bool = false) -> Bool {
         guard !isFull, pending[id] == nil else { return false }
         lastOrder += 1
-        pending[id] = Pending(id: id, request: request, due: due, order: lastOrder)
-        added.append(id)
+        pending[id] = Pending(id, request, due, order: lastOrder, isSent: isSent)
+        if isSent { sentCount += 1 } else { added.append(id) }
         if let due { alarms.set(id, at: due) }
         return true
+    }
+
+    /// Changes what is known of a request; without effect if it has ended.
+    @inlinable public mutating func update(_ id: ID, _ change: (inout Request) -> Void) {
+        if let place = pending.index(forKey: id) { change(&pending.values[place].request) }
     }
 
     /// The next one to send on this connection, which counts as sent; nil if none is left, or as many are on their way as the window allows.
@@ -92,9 +104,15 @@ public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Senda
     }
 
     /// Ends a request, which was answered, or is wanted no more; nil if there is none of this id.
-    public mutating func end(_ id: ID) -> Pending? {
+    ///
+    /// - Parameter matches: Whether the answer is one to this request; if not, it waits on, and nil is returned.
+    @inlinable public mutating func end(_ id: ID, where matches: (Request) -> Bool = { _ in true }) -> Pending? {
         guard let request = pending.removeValue(forKey: id) else { return nil }
-        alarms.cancel(id)
+        guard matches(request.request) else {
+            pending[id] = request
+            return nil
+        }
+        if request.due != nil { alarms.cancel(id) }
         if request.isSent { sentCount -= 1 }
         // What ends before it is sent leaves its id there.
         if queuedIDs > 2 * pending.count + 32 {

@@ -1,4 +1,5 @@
 import CodecCore
+import ProtocolCore
 @testable public import WAMPCore
 
 @testable import MachineCore
@@ -19,9 +20,9 @@ extension ClientMachine: Hashable {
         let bells: [Bell]
         let generator: SplitMix64
         let lastHandle: UInt64
-        let requests: [WAMPID: PendingRequest]
+        let requests: PendingRequests<WAMPID, SentRequest>
         let sent: [ClientHandle: WAMPID]
-        let line: WaitingLine
+        let line: PendingRequests<ClientHandle, WaitingRequest>
         let topics: TopicBook
         let procedures: ProcedureBook
         let invocations: InvocationBook

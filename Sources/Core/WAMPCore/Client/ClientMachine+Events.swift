@@ -44,9 +44,8 @@ extension ClientMachine {
         let others = listeners.filter { !curious.contains($0) }
         if !others.isEmpty { effects.append(.event(.gap(others, gap))) }
         guard !curious.isEmpty else { return }
-        let id = self.number(.history(topic: number))
+        let id = self.number(.history(topic: number), due: now + policy.answerPatience)
         topics.update(number) { $0.history = HistoryFetch(request: id, listeners: curious) }
-        alarms.set(.history(number), at: now + policy.answerPatience)
         var options: ValueMap = ["limit": .integer(Int64(topic.historyLength))]
         // Crossbar, which does not announce its history, has the newest first always, and refuses what it does not know.
         if router.broker.contains("event_history") { options["reverse"] = true }
@@ -60,8 +59,7 @@ extension ClientMachine {
     /// Tells what came from the history, or that nothing did, and then what waited for it.
     mutating func finishHistory(topic number: Int, _ events: [PastEvent]?, into effects: inout [ClientEffect]) {
         guard let topic = topics[number], let history = topic.history else { return }
-        alarms.cancel(.history(number))
-        if case .history? = requests[history.request] { requests[history.request] = nil }
+        _ = requests.end(history.request)
         topics.update(number) { $0.history = nil }
         guard let subscription = topic.subscription, !history.listeners.isEmpty else { return }
         // What came since the subscription stands is the end of the history too; the retained event is not, it may be old.

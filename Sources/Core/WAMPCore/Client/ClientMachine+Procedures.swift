@@ -55,7 +55,7 @@ extension ClientMachine {
     // MARK: Answers
 
     mutating func registered(_ request: WAMPID, registration: WAMPID, at now: Moment, into effects: inout [ClientEffect]) {
-        guard case .register(let number)? = answered(.register, request, at: now, into: &effects) else { return }
+        guard case .register(let number)? = answered(.register, request, at: now, into: &effects)?.request else { return }
         if let other = procedures.number(of: registration), other != number {
             return violate("REGISTERED gives one registration to two procedures", at: now, into: &effects)
         }

@@ -48,12 +48,12 @@ extension ClientMachine {
         case .subscribed(let request, let subscription): subscribed(request, subscription: subscription, at: now, into: &effects)
         case .unsubscribed(0, let details): revokeSubscription(details, at: now, into: &effects)
         case .unsubscribed(let request, _):
-            guard case .unsubscribe(let topic)? = answered(.unsubscribe, request, at: now, into: &effects) else { return }
+            guard case .unsubscribe(let topic)? = answered(.unsubscribe, request, at: now, into: &effects)?.request else { return }
             unsubscribed(topic: topic, at: now, into: &effects)
         case .registered(let request, let registration): registered(request, registration: registration, at: now, into: &effects)
         case .unregistered(0, let details): revokeRegistration(details, at: now, into: &effects)
         case .unregistered(let request, _):
-            guard case .unregister(let procedure)? = answered(.unregister, request, at: now, into: &effects) else { return }
+            guard case .unregister(let procedure)? = answered(.unregister, request, at: now, into: &effects)?.request else { return }
             unregistered(procedure: procedure, at: now, into: &effects)
         case .goodbye(let details, let reason, _): dismiss(reason: reason, details: details, isEcho: true, at: now, into: &effects)
         case .abort(let details, let reason, _): dismiss(reason: reason, details: details, isEcho: false, at: now, into: &effects)
@@ -67,32 +67,21 @@ extension ClientMachine {
         _ kind: WAMPRequestKind, _ request: WAMPID, _ refusal: Refusal, at now: Moment, into effects: inout [ClientEffect]
     ) {
         guard kind != .invocation else { return violate("ERROR of an INVOCATION", at: now, into: &effects) }
-        guard let pending = requests[request] else {
-            if !numbers.wereUsed(request) { violate("ERROR of a request that was never made", at: now, into: &effects) }
-            return
-        }
-        guard pending.kind == kind else { return violate("ERROR of another kind than its request", at: now, into: &effects) }
-        requests[request] = nil
-        switch pending {
+        let pending = answered(kind, request, isError: true, at: now, into: &effects)
+        switch pending?.request {
         case .call(let call):
-            sent[call.handle] = nil
-            if call.hasTimeout { alarms.cancel(.request(call.handle)) }
             // The dealer that keeps the timeout as well may be a little earlier than we are.
-            let isOurTimeout = call.hasTimeout && refusal.uri == WAMPURI.Error.timeout
-            effects.append(.event(.failed(call.handle, isOurTimeout ? .timedOut(wasSent: true) : refusal.failure)))
-        case .publish(let handle):
-            sent[handle] = nil
-            alarms.cancel(.request(handle))
-            effects.append(.event(.failed(handle, refusal.failure)))
+            let isOurTimeout = pending?.due != nil && refusal.uri == WAMPURI.Error.timeout
+            fail(call.handle, isOurTimeout ? .timedOut(wasSent: true) : refusal.failure, into: &effects)
+        case .publish(let handle): fail(handle, refusal.failure, into: &effects)
         case .history(let topic): finishHistory(topic: topic, nil, into: &effects)
-        case .testament(let handle):
-            forget(handle)
-            effects.append(.event(.testamentFailed(refusal.failure)))
+        case .testament: effects.append(.event(.testamentFailed(refusal.failure)))
         case .subscribe(let topic): refuse(topic: topic, refusal, at: now, into: &effects)
         // It is gone, then.
         case .unsubscribe(let topic): unsubscribed(topic: topic, at: now, into: &effects)
         case .register(let procedure): refuse(procedure: procedure, refusal, at: now, into: &effects)
         case .unregister(let procedure): unregistered(procedure: procedure, at: now, into: &effects)
+        case nil: break
         }
     }
 
@@ -100,18 +89,15 @@ extension ClientMachine {
     ///
     /// None if nobody waits any more, for the answer is late. One to a request that was never made, or is of another kind, is a violation.
     mutating func answered(
-        _ kind: WAMPRequestKind, _ request: WAMPID, at now: Moment, into effects: inout [ClientEffect]
-    ) -> PendingRequest? {
-        guard let pending = requests[request] else {
-            if !numbers.wereUsed(request) { violate("an answer to a request that was never made", at: now, into: &effects) }
-            return nil
+        _ kind: WAMPRequestKind, _ request: WAMPID, isError: Bool = false, at now: Moment, into effects: inout [ClientEffect]
+    ) -> PendingRequests<WAMPID, SentRequest>.Pending? {
+        if let pending = requests.end(request, where: { $0.kind == kind }) { return pending }
+        if requests[request] != nil {
+            violate("\(isError ? "ERROR" : "an answer") of another kind than its request", at: now, into: &effects)
+        } else if !numbers.wereUsed(request) {
+            violate("\(isError ? "ERROR of" : "an answer to") a request that was never made", at: now, into: &effects)
         }
-        guard pending.kind == kind else {
-            violate("an answer of another kind than its request", at: now, into: &effects)
-            return nil
-        }
-        requests[request] = nil
-        return pending
+        return nil
     }
 }
 

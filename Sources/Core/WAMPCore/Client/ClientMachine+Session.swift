@@ -164,22 +164,17 @@ extension ClientMachine {
     private mutating func endSession(
         _ failure: ClientFailure, unsent: Set<WAMPID> = [], at now: Moment, into effects: inout [ClientEffect]
     ) {
-        for (id, request) in requests.sorted(by: { $0.key < $1.key }) {
-            let end = unsent.contains(id) ? .connectionLost(wasSent: false) : failure
-            switch request {
-            case .call(let call):
-                alarms.cancel(.request(call.handle))
-                // Of input in parts, perhaps only a later one did not leave.
-                effects.append(.event(.failed(call.handle, call.hasContinued ? failure : end)))
-            case .publish(let handle):
-                alarms.cancel(.request(handle))
-                effects.append(.event(.failed(handle, end)))
-            // The next session gets it again.
-            case .testament(let handle): alarms.cancel(.request(handle))
-            case .subscribe, .unsubscribe, .register, .unregister, .history: break
+        requests.lose(unsent: unsent)
+        for pending in requests.endAll() {
+            let end = pending.mayHaveArrived ? failure : .connectionLost(wasSent: false)
+            switch pending.request {
+            // Of input in parts, perhaps only a later one did not leave.
+            case .call(let call): effects.append(.event(.failed(call.handle, call.hasContinued ? failure : end)))
+            case .publish(let handle): effects.append(.event(.failed(handle, end)))
+            // The next session gets a testament again.
+            case .testament, .subscribe, .unsubscribe, .register, .unregister, .history: break
             }
         }
-        requests.removeAll()
         sent.removeAll()
         for handle in invocations.takeAll() { effects.append(.event(.interrupted(handle, reason: nil))) }
         guard failure != .ended else { return }
@@ -188,7 +183,7 @@ extension ClientMachine {
     }
 
     private mutating func endEverything(into effects: inout [ClientEffect]) {
-        let waiting = line.takeAll().map(\.handle)
+        let waiting = line.endAll().map(\.id)
         let listeners = topics.listeners.keys.sorted { $0.number < $1.number }
         let offered = procedures.inOrder.compactMap { procedures[$0] }.filter(\.isWanted).map(\.handle)
         let handles = waiting + listeners + offered

@@ -10,14 +10,14 @@ extension ClientMachine {
                 abort(WAMPURI.Error.timeout, "joining took too long", into: &effects)
                 drop(.joinTimedOut, at: now, into: &effects)
             case .goodbye: drop(.left, at: now, into: &effects)
-            case .request(let handle): timeOut(handle, into: &effects)
             case .listener(let handle): timeOut(listener: handle, at: now, into: &effects)
             case .topic(let number): wakeTopic(number, at: now, into: &effects)
-            case .history(let number): finishHistory(topic: number, nil, into: &effects)
             case .procedure(let number): timeOut(procedure: number, at: now, into: &effects)
             case .registering(let number): wakeProcedure(number, at: now, into: &effects)
             }
         }
+        while let request = requests.overdue(at: now) { end(request, .timedOut(wasSent: true), into: &effects) }
+        while let waiting = line.overdue(at: now) { effects.append(.event(.failed(waiting.id, .timedOut(wasSent: false)))) }
     }
 }
 

@@ -67,7 +67,6 @@ extension ClientMachine {
                 topics.removeTopic(number)
             }
             alarms.cancel(.topic(number))
-            alarms.cancel(.history(number))
             return
         }
         guard phase == .joined, !topic.isPausing, topic.subscription == nil || !topic.unserved.isEmpty else { return }
@@ -93,7 +92,7 @@ extension ClientMachine {
     // MARK: Answers
 
     mutating func subscribed(_ request: WAMPID, subscription: WAMPID, at now: Moment, into effects: inout [ClientEffect]) {
-        guard case .subscribe(let number)? = answered(.subscribe, request, at: now, into: &effects) else { return }
+        guard case .subscribe(let number)? = answered(.subscribe, request, at: now, into: &effects)?.request else { return }
         if let other = topics.audiences[subscription]?.topic, other != number {
             return violate("SUBSCRIBED gives one subscription to two topics", at: now, into: &effects)
         }

@@ -32,11 +32,11 @@ package struct ClientMachine: ProtocolMachine {
     var generator: SplitMix64
     var lastHandle: UInt64 = 1 << 63
     /// What was sent, and is not answered.
-    var requests: [WAMPID: PendingRequest] = [:]
+    var requests = PendingRequests<WAMPID, SentRequest>(limit: .max)
     /// The numbers of the calls and publications among them.
     var sent: [ClientHandle: WAMPID] = [:]
     /// What waits for the session.
-    var line = WaitingLine()
+    var line = PendingRequests<ClientHandle, WaitingRequest>(limit: .max)
     var topics = TopicBook()
     var procedures = ProcedureBook()
     var invocations = InvocationBook()
@@ -56,7 +56,7 @@ package struct ClientMachine: ProtocolMachine {
     }
 
     /// When the next patience ends, or the next pause; nil if nothing waits.
-    package var deadline: Moment? { alarms.next }
+    package var deadline: Moment? { .earliest(alarms.next, requests.deadline, line.deadline) }
 
     package mutating func handle(_ input: Input, at now: Moment, into effects: inout [ClientEffect]) {
         switch input {
@@ -108,11 +108,10 @@ package struct ClientMachine: ProtocolMachine {
     }
 
     /// A number for the next request, under which it is remembered.
-    mutating func number(_ request: PendingRequest) -> WAMPID {
+    mutating func number(_ request: SentRequest, due: Moment? = nil) -> WAMPID {
         var id = numbers.next()
         // After 2^53 requests an old one may still be open.
-        while requests[id] != nil { id = numbers.next() }
-        requests[id] = request
+        while !requests.add(id, request, due: due, isSent: true) { id = numbers.next() }
         return id
     }
 

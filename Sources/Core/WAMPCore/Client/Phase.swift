@@ -25,14 +25,10 @@ extension ClientMachine {
         case join
         /// The answer to GOODBYE.
         case goodbye
-        /// The end of a call's or publication's patience.
-        case request(ClientHandle)
         /// The end of a listener's patience.
         case listener(ClientHandle)
         /// The answer to a SUBSCRIBE that was sent again, or another try of it.
         case topic(Int)
-        /// What the router's history says of a topic.
-        case history(Int)
         /// The end of a procedure's patience.
         case procedure(Int)
         /// Another try of a REGISTER.

@@ -1,5 +1,7 @@
+internal import MachineCore
+
 /// What a request that was sent, and is not answered, is about.
-enum PendingRequest: Hashable, Sendable {
+enum SentRequest: Hashable, Sendable {
     case call(SentCall)
     case publish(ClientHandle)
     case subscribe(topic: Int)
@@ -9,7 +11,7 @@ enum PendingRequest: Hashable, Sendable {
     /// The router's history of a topic, asked for with a CALL.
     case history(topic: Int)
     /// A testament of an earlier session, handed in again with a CALL.
-    case testament(ClientHandle)
+    case testament
 
     /// As what an ERROR answers it.
     var kind: WAMPRequestKind {
@@ -29,14 +31,29 @@ struct SentCall: Hashable, Sendable {
     let handle: ClientHandle
     let cancelMode: CallOptions.CancelMode
     let wantsProgress: Bool
-    /// Whether an alarm is set.
-    let hasTimeout: Bool
     /// Whether more input was sent than the first part.
     var hasContinued = false
     /// Under what more input is sent; nil: there comes none.
     var openProcedure: String?
     /// What is kept once the router has it.
     var testament: Testament?
+}
+
+/// A call or publication that waits for the session.
+enum WaitingRequest: Hashable, Sendable {
+    case call(procedure: String, WAMPArguments, CallOptions, due: Moment?, parts: [CallPart]?)
+    case publish(topic: String, WAMPArguments, PublishOptions, due: Moment)
+
+    /// Adds a part to a call's input, unless it takes none; false if it has as many already.
+    mutating func add(_ part: CallPart, limit: Int) -> Bool {
+        guard case .call(let procedure, let arguments, let options, let due, var parts?) = self, parts.last?.isLast != true else {
+            return true
+        }
+        guard parts.count < limit else { return false }
+        parts.append(part)
+        self = .call(procedure: procedure, arguments, options, due: due, parts: parts)
+        return true
+    }
 }
 
 /// A part of a call's input.
