@@ -85,6 +85,7 @@ simulate: build ## Sessions (RUNS=n, 200), rooms (10,000) and WAMP (200) in host
 mutants: mutants-rooms ## Bugs put into the rules of sessions, rooms and WAMP, and into the hub's store, one by one: the tests have to see each of them (half an hour)
 	@$(NEED)
 	@$(TALLY) suite mutants scripts/mutants/run.sh session
+	@$(TALLY) suite mutants-stream scripts/mutants/run.sh stream
 	@$(TALLY) suite mutants-protocol scripts/mutants/run.sh protocol
 	@$(TALLY) suite mutants-wamp scripts/mutants/run.sh wamp
 	@$(TALLY) suite mutants-hub scripts/mutants/run.sh hub

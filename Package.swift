@@ -241,7 +241,7 @@ let package = Package(
             name: "HoldfastWAMP",
             dependencies: [
                 "Holdfast", "HoldfastCodecs", "MachineCore", "ProtocolCore", "HoldfastProtocols", "WebSocketCore", "WebSocketRuntime",
-                "CodecCore", "WAMPCore", "WAMPSigning", deques, logging, metrics,
+                "CodecCore", "StreamCore", "WAMPCore", "WAMPSigning", logging, metrics,
             ],
             path: "Sources/Client/HoldfastWAMP", swiftSettings: strict),
         .target(
@@ -422,8 +422,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastWAMPTests",
             dependencies: [
-                "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "WAMPCore", "WAMPSigning", "Holdfast", "HoldfastCodecs",
-                "HoldfastWAMP", "HoldfastServer", "HoldfastRouter", "HoldfastTesting", logging,
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "WAMPCore", "WAMPSigning", "Holdfast",
+                "HoldfastCodecs", "HoldfastWAMP", "HoldfastServer", "HoldfastRouter", "HoldfastTesting", logging,
                 .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: strict),

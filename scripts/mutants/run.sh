@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts one bug after another into a copy of a Core module, or of the hub's store, and runs its tests: each bug has to be seen.
 #
-#   scripts/mutants/run.sh session|protocol|wamp|hub|store [TEXT]     only those with TEXT in their line
+#   scripts/mutants/run.sh session|stream|protocol|wamp|hub|store [TEXT]     only those with TEXT in their line
 #
 # The part's list.txt has a bug a line: FILE|SED SCRIPT. A script that changes nothing, or gives what does not compile, counts as
 # failed: the code has moved on, and so must the list.
@@ -9,6 +9,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 case ${1:-} in
 session) core=SessionCore modules=(MachineCore WebSocketCore) runs=100 ;;
+stream) core=StreamCore modules=(MachineCore) runs=50 ;;
 protocol) core=ProtocolCore modules=(MachineCore WebSocketCore) runs=50 ;;
 wamp) core=WAMPCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
 hub) core=RoomCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;

@@ -38,6 +38,19 @@ extension WAMPError {
         }
     }
 
+    /// Why the rules have ended a connection; nil: the app left.
+    init?(_ ending: ClientEnding, hiding secrets: SessionSecrets) {
+        switch ending {
+        case .left: return nil
+        case .dismissed(let reason, let message, let isRetryable):
+            self.init(.dismissed, uri: reason, detail: message.map(secrets.hiding), isRetryable: isRetryable)
+        case .violation(let text): self.init(.dismissed, uri: WAMPURI.Error.protocolViolation, detail: text, isRetryable: true)
+        case .unproven(let text, let isRetryable): self = .unproven(text, isRetryable: isRetryable)
+        case .imposter: self.init(.imposter)
+        case .joinTimedOut: self.init(.timedOut, request: "HELLO", wasSent: true, isRetryable: true)
+        }
+    }
+
     /// Why there is no session, as the cause of another error.
     var reason: String { code == .connection ? detail ?? description : description }
 

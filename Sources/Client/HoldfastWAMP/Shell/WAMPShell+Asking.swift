@@ -27,16 +27,18 @@ extension WAMPShell {
 
     /// Starts something, unless all is over or the task is cancelled already; then who waits is told at once.
     private func begin<Value>(
-        _ reply: WAMPReply<Value>, _ request: WAMPRequest, _ start: (ClientHandle, inout WAMPView) -> ClientCommand
+        _ reply: WAMPReply<Value>, _ request: WAMPRequest, _ purpose: WAMPView.Pending.Purpose, standing: WAMPReply<Void>? = nil,
+        _ command: (ClientHandle) -> ClientCommand
     ) -> ClientHandle? {
         let isCrowded = waitingToSend >= OutgoingLimits.reader
-        let begun = command { view, _ -> (ClientCommand?, Result<ClientHandle, WAMPError>) in
+        let begun = self.command { view, _ -> (ClientCommand?, Result<ClientHandle, WAMPError>) in
             if view.isOver { return (nil, .failure((view.ending ?? WAMPError(.closed)).of("\(request)"))) }
             // Looked at under the lock: who cancels later finds the handle.
             if reply.isAwaited, Task.isCancelled { return (nil, .failure(WAMPError(.cancelled, request: "\(request)", wasSent: false))) }
             if isCrowded { return (nil, .failure(WAMPError(ClientFailure.tooManyWaiting, of: "\(request)"))) }
             let handle = view.newHandle()
-            return (start(handle, &view), .success(handle))
+            view.pending[handle] = WAMPView.Pending(request: request, purpose: purpose, reply: standing)
+            return (command(handle), .success(handle))
         }
         switch begun {
         case .success(let handle): return handle
@@ -46,38 +48,35 @@ extension WAMPShell {
         }
     }
 
+    /// Begins something, and waits for its outcome; when the task is cancelled, it is ended.
+    private func wait<Value: Sendable>(
+        endingWith end: @escaping @Sendable (WAMPShell, ClientHandle) -> Void, _ begin: (WAMPReply<Value>) -> ClientHandle?
+    ) async throws(WAMPError) -> (Value, ClientHandle?) {
+        try await WAMPReply<Value>.wait(endingWith: { [weak self] handle in if let self { end(self, handle) } }, begin)
+    }
+
     // MARK: - Calls
 
     /// Starts a call.
     func beginCall(
         _ uri: String, _ arguments: WAMPArguments, _ options: CallOptions, _ reply: WAMPReply<WAMPArguments>
     ) -> ClientHandle? {
-        let request = WAMPRequest(kind: "CALL", uri: uri)
-        return begin(reply, request) { handle, view in
-            view.pending[handle] = .call(reply, request)
-            return .call(handle, procedure: uri, arguments, options)
-        }
+        begin(reply, WAMPRequest(kind: "CALL", uri: uri), .call(reply)) { .call($0, procedure: uri, arguments, options) }
     }
 
     func call(_ uri: String, _ arguments: WAMPArguments, _ options: CallOptions) async throws(WAMPError) -> WAMPArguments {
         var options = options
         let waited = try await roomToSend(within: options.timeout ?? options.joinPatience, "CALL \(uri)")
         if let timeout = options.timeout { options.timeout = timeout - waited }
-        return try await Reply.wait { [weak self] (handle: ClientHandle) in
-            self?.cancel(handle)
-        } _: { reply in
-            beginCall(uri, arguments, options, reply)
-        }.0
+        return try await wait(endingWith: { $0.cancel($1) }) { beginCall(uri, arguments, options, $0) }.0
     }
 
     /// Starts a call whose result, and perhaps whose input, comes in parts.
     func beginProgress(_ uri: String, _ arguments: WAMPArguments, _ options: CallOptions, isInParts: Bool) -> CallHandle {
         let request = WAMPRequest(kind: "CALL", uri: uri)
-        let mailbox = CallMailbox(capacity: CallMailbox.standardCapacity)
-        let handle = begin(.closure { mailbox.finish($0) }, request) { handle, view in
-            view.pending[handle] = .progress(mailbox, request)
-            return isInParts
-                ? .callInParts(handle, procedure: uri, arguments, options) : .call(handle, procedure: uri, arguments, options)
+        let mailbox = CallMailbox(time)
+        let handle = begin(.closure { mailbox.finish($0) }, request, .progress(mailbox)) {
+            isInParts ? .callInParts($0, procedure: uri, arguments, options) : .call($0, procedure: uri, arguments, options)
         }
         return CallHandle(shell: self, handle: handle, mailbox: mailbox, request: request)
     }
@@ -99,39 +98,21 @@ extension WAMPShell {
     func beginPublication(
         _ uri: String, _ arguments: WAMPArguments, _ options: PublishOptions, _ reply: WAMPReply<WAMPID?>
     ) -> ClientHandle? {
-        let request = WAMPRequest(kind: "PUBLISH", uri: uri)
-        return begin(reply, request) { handle, view in
-            view.pending[handle] = .publication(reply, request)
-            return .publish(handle, topic: uri, arguments, options)
-        }
+        begin(reply, WAMPRequest(kind: "PUBLISH", uri: uri), .publication(reply)) { .publish($0, topic: uri, arguments, options) }
     }
 
     func publish(_ uri: String, _ arguments: WAMPArguments, _ options: PublishOptions) async throws(WAMPError) -> WAMPID? {
         try await roomToSend(within: options.patience, "PUBLISH \(uri)")
-        return try await Reply.wait { [weak self] (handle: ClientHandle) in
-            self?.cancel(handle)
-        } _: { reply in
-            beginPublication(uri, arguments, options, reply)
-        }.0
-    }
-
-    /// Starts a subscription.
-    func beginSubscription(
-        _ key: TopicKey, _ options: SubscribeOptions, _ mailbox: EventMailbox, _ reply: WAMPReply<Void>
-    ) -> ClientHandle? {
-        let patience = context.options.requestPatience
-        return begin(reply, WAMPRequest(kind: "SUBSCRIBE", uri: key.uri)) { handle, view in
-            view.pending[handle] = .listener(.init(key: key, mailbox: mailbox, reply: reply))
-            return .subscribe(handle, key, options, patience: patience)
-        }
+        return try await wait(endingWith: { $0.cancel($1) }) { beginPublication(uri, arguments, options, $0) }.0
     }
 
     func subscribe(_ key: TopicKey, _ options: SubscribeOptions, _ buffer: EventBuffer) async throws(WAMPError) -> EventFeed {
-        let mailbox = EventMailbox(buffer, "EVENT \(key.uri)")
-        let (_, handle) = try await Reply.wait { [weak self] (handle: ClientHandle) in
-            self?.unsubscribe(handle)
-        } _: { (reply: WAMPReply<Void>) in
-            beginSubscription(key, options, mailbox, reply)
+        let mailbox = EventMailbox(buffer.line, time: time)
+        let patience = context.options.requestPatience
+        let (_, handle) = try await wait(endingWith: { $0.unsubscribe($1) }) { reply in
+            begin(reply, WAMPRequest(kind: "SUBSCRIBE", uri: key.uri), .listener(mailbox, key), standing: reply) {
+                .subscribe($0, key, options, patience: patience)
+            }
         }
         guard let handle else { throw WAMPError(.closed) }
         return EventFeed(self, handle, mailbox)
@@ -139,7 +120,7 @@ extension WAMPShell {
 
     /// A subscriber wants no more.
     func unsubscribe(_ handle: ClientHandle) {
-        command { view, actions in (view.endListener(handle, &actions) == nil ? nil : .unsubscribe(handle), ()) }
+        command { view, actions in (view.take(handle, &actions) == nil ? nil : .unsubscribe(handle), ()) }
     }
 
     /// The same; returns when the router has answered, if it has to be asked.
@@ -147,8 +128,9 @@ extension WAMPShell {
         let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, WAMPError>, Never>) in
             let reply = WAMPReply<Void>.continuation(continuation)
             let isListener = command { view, actions in
-                guard let key = view.endListener(handle, &actions) else { return (nil, false) }
-                view.pending[handle] = .leaver(reply, WAMPRequest(kind: "UNSUBSCRIBE", uri: key.uri))
+                guard let listener = view.take(handle, &actions) else { return (nil, false) }
+                let request = WAMPRequest(kind: "UNSUBSCRIBE", uri: listener.request.uri)
+                view.pending[handle] = WAMPView.Pending(request: request, purpose: .leaver(reply))
                 return (.endSubscription(handle), true)
             }
             if !isListener { reply.end(.success(())) }
@@ -164,9 +146,8 @@ extension WAMPShell {
         _ reply: WAMPReply<Void>
     ) -> ClientHandle? {
         let patience = context.options.requestPatience
-        return begin(reply, WAMPRequest(kind: "REGISTER", uri: uri)) { handle, view in
+        return begin(reply, WAMPRequest(kind: "REGISTER", uri: uri), .procedure(record, handler), standing: reply) { handle in
             record.begin(handle)
-            view.pending[handle] = .procedure(.init(registration: record, handler: handler, reply: reply))
             return .register(handle, procedure: uri, options, patience: patience)
         }
     }
@@ -175,41 +156,30 @@ extension WAMPShell {
         _ uri: String, _ options: RegisterOptions, _ handler: @escaping ProcedureHandler
     ) async throws(WAMPError) -> Registration {
         let record = RegistrationRecord(uri)
-        _ = try await Reply.wait { [weak self] (handle: ClientHandle) in
-            self?.unregister(handle)
-        } _: { (reply: WAMPReply<Void>) in
-            beginRegistration(uri, options, record, handler, reply)
-        }
+        _ = try await wait(endingWith: { $0.unregister($1) }) { beginRegistration(uri, options, record, handler, $0) }
         return Registration(shell: self, record: record)
     }
 
     /// A procedure is offered no longer.
     func unregister(_ handle: ClientHandle) {
-        command { view, actions in (view.endOffer(handle, &actions) ? .unregister(handle) : nil, ()) }
+        command { view, actions in (view.take(handle, &actions) == nil ? nil : .unregister(handle), ()) }
     }
 }
 
 extension WAMPView {
-    fileprivate mutating func endListener(_ handle: ClientHandle, _ actions: inout [Action]) -> TopicKey? {
-        guard case .listener(let listener)? = pending[handle] else { return nil }
-        pending[handle] = nil
-        actions += listener.mailbox.finish(.success(())).map { .wake($0) }
-        if let reply = listener.reply {
-            actions.append(.start(reply, .failure(WAMPError(.cancelled, request: "SUBSCRIBE \(listener.key.uri)"))))
+    /// The app wants a subscription or registration no longer; nil if it has ended.
+    fileprivate mutating func take(_ handle: ClientHandle, _ actions: inout [Action]) -> Pending? {
+        guard let pending = pending[handle] else { return nil }
+        switch pending.purpose {
+        case .listener(let mailbox, _): mailbox.finish(.success(()))
+        case .procedure(let registration, _):
+            registration.end(nil)
+            actions.append(.announce(registration.changes))
+        case .call, .progress, .publication, .leaver: return nil
         }
-        actions.append(.release(.listener(listener)))
-        return listener.key
-    }
-
-    fileprivate mutating func endOffer(_ handle: ClientHandle, _ actions: inout [Action]) -> Bool {
-        guard case .procedure(let offer)? = pending[handle] else { return false }
-        pending[handle] = nil
-        offer.registration.end(nil)
-        actions.append(.announce(offer.registration.changes))
-        if let reply = offer.reply {
-            actions.append(.start(reply, .failure(WAMPError(.cancelled, request: "REGISTER \(offer.registration.uri)"))))
-        }
-        actions.append(.release(.procedure(offer)))
-        return true
+        self.pending[handle] = nil
+        if let reply = pending.reply { actions.append(.start(reply, .failure(WAMPError(.cancelled, request: "\(pending.request)")))) }
+        actions.append(.release(pending))
+        return pending
     }
 }

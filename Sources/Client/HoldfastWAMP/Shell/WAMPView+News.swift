@@ -1,6 +1,7 @@
 import CodecCore
 import Holdfast
 import HoldfastProtocols
+import Logging
 import WAMPCore
 
 /// What the machine tells.
@@ -10,13 +11,14 @@ extension WAMPView {
         case .challenged(let handle, let method, let extra): prove(handle, method, extra, in: shell)
         case .welcomed(let handle, let details):
             let isGenuine = coding?.identification.check(details: details) ?? false
-            actions.append(.tell(.checked(handle, isGenuine: isGenuine)))
+            actions.append(.run { $0.command(.checked(handle, isGenuine: isGenuine)) })
         case .ended(let ending): end(for: ending, in: shell, &actions)
         case .joined(let session):
             (self.session, cause) = (session, nil)
-            actions += [.announce(shell.changes), .joined(session)]
+            actions.append(.announce(shell.changes))
+            actions.append(.run { $0.context.options.logger.info("session \(session.id) has joined \(session.realm)") })
             // Who has more input for a call that waited for the session waits as well.
-            for case .progress(let mailbox, _) in pending.values { actions.append(.announce(mailbox.changes)) }
+            for case .progress(let mailbox) in pending.values.map(\.purpose) { actions.append(.announce(mailbox.changes)) }
         case .parted:
             session = nil
             actions.append(.announce(shell.changes))
@@ -24,54 +26,39 @@ extension WAMPView {
             actions.append(.log(WAMPError(failure, of: "CALL \(Testament.procedure)", because: cause)))
         case .result(let handle, let details, let arguments, let isFinal): hearResult(handle, details, arguments, isFinal, &actions)
         case .published(let handle, let publication):
-            if case .publication(let reply, _)? = pending.removeValue(forKey: handle) {
+            if case .publication(let reply)? = pending.removeValue(forKey: handle)?.purpose {
                 actions.append(.publication(reply, .success(publication)))
             }
         case .failed(let handle, let failure): end(handle, failure, &actions)
-        case .subscribed(let handle, _):
-            guard case .listener(var listener)? = pending[handle] else { break }
-            guard let reply = listener.reply.take() else { break }
-            pending[handle] = .listener(listener)
-            actions.append(.start(reply, .success(())))
+        case .subscribed(let handle, _): begun(handle, &actions)
         case .unsubscribed(let handle):
-            guard case .leaver(let reply, _)? = pending.removeValue(forKey: handle) else { break }
+            guard case .leaver(let reply)? = pending.removeValue(forKey: handle)?.purpose else { break }
             actions.append(.start(reply, .success(())))
         case .event(let handles, _, let publication, let details, let arguments):
             for handle in handles {
-                guard case .listener(let listener)? = pending[handle] else { continue }
-                let topic = listener.key.match == .exact ? listener.key.uri : details["topic"]?.string ?? listener.key.uri
+                guard case .listener(let mailbox, let key)? = pending[handle]?.purpose else { continue }
+                let topic = key.match == .exact ? key.uri : details["topic"]?.string ?? key.uri
                 let event = RawEvent(publication: publication, topic: topic, details: details, arguments: arguments)
-                if let place = listener.mailbox.push(event) { actions.append(.wake(place)) }
+                if mailbox.push(.value(event)) { mailbox.finish(.failure(WAMPError(.overrun, request: "EVENT \(key.uri)"))) }
             }
         case .gap(let handles, let gap):
-            for handle in handles {
-                guard case .listener(let listener)? = pending[handle] else { continue }
-                if let place = listener.mailbox.push(EventGap(gap)) { actions.append(.wake(place)) }
-            }
+            for case .listener(let mailbox, _) in handles.compactMap({ pending[$0]?.purpose }) { _ = mailbox.push(.note(EventGap(gap))) }
         case .registered(let handle, _):
-            guard case .procedure(var offer)? = pending[handle] else { break }
-            offer.registration.stand(true)
-            actions.append(.announce(offer.registration.changes))
-            guard let reply = offer.reply.take() else { break }
-            pending[handle] = .procedure(offer)
-            actions.append(.start(reply, .success(())))
-        case .suspended(let handle):
-            guard case .procedure(let offer)? = pending[handle] else { break }
-            offer.registration.stand(false)
-            actions.append(.announce(offer.registration.changes))
+            stand(handle, true, &actions)
+            begun(handle, &actions)
+        case .suspended(let handle): stand(handle, false, &actions)
         case .invoked(let handle, let procedure, let details, let arguments):
             invoke(handle, procedure, details, arguments, in: shell, &actions)
         case .invokedFurther(let handle, let arguments, let isFinal):
             guard let running = running[handle], let input = running.input else { break }
-            guard input.push(arguments, isFinal: isFinal) else {
+            if input.push(arguments, isFinal: isFinal) {
                 // The handler is too slow, and a part of its input is not to be left out.
                 let late = WAMPFailure(WAMPURI.Error.unavailable, ["the input comes too fast"])
                 // Answered first: what it says when its input ends is no answer any more.
-                actions += [.answer(handle, .failure(late)), .cancel(running.task)]
-                break
+                actions += [.run { $0.answer(handle, .failure(late)) }, .cancel(running.task)]
+            } else if isFinal {
+                actions.append(.finish(input, .success(())))
             }
-            if isFinal { actions.append(.finish(input, .success(()))) }
-            actions.append(.announce(input.changes))
         case .interrupted(let handle, _):
             guard let running = running[handle] else { break }
             actions.append(.cancel(running.task))
@@ -79,24 +66,34 @@ extension WAMPView {
         }
     }
 
+    /// A subscription or registration stands: whoever waits for the first time goes on.
+    private mutating func begun(_ handle: ClientHandle, _ actions: inout [Action]) {
+        if let reply = pending[handle]?.reply.take() { actions.append(.start(reply, .success(()))) }
+    }
+
+    private func stand(_ handle: ClientHandle, _ isStanding: Bool, _ actions: inout [Action]) {
+        guard case .procedure(let registration, _)? = pending[handle]?.purpose else { return }
+        registration.stand(isStanding)
+        actions.append(.announce(registration.changes))
+    }
+
     private mutating func hearResult(
         _ handle: ClientHandle, _ details: ValueMap, _ arguments: WAMPArguments, _ isFinal: Bool, _ actions: inout [Action]
     ) {
-        switch pending[handle] {
-        case .call(let reply, _)? where isFinal:
+        switch pending[handle]?.purpose {
+        case .call(let reply)? where isFinal:
             pending[handle] = nil
             actions.append(.call(reply, .success(arguments)))
-        case .progress(let mailbox, let request)?:
-            if isFinal { pending[handle] = nil }
-            if !mailbox.push(arguments, isFinal: isFinal) {
+        case .progress(let mailbox)?:
+            if mailbox.push(arguments, isFinal: isFinal) {
                 // The consumer is too slow, and a part of a result is not to be left out.
-                pending[handle] = nil
-                actions.append(.tell(.cancel(handle)))
-                actions.append(.finish(mailbox, .failure(WAMPError(.overrun, request: "\(request)", wasSent: true))))
+                let request = pending.removeValue(forKey: handle)?.request.description
+                actions.append(.run { $0.cancel(handle) })
+                actions.append(.finish(mailbox, .failure(WAMPError(.overrun, request: request, wasSent: true))))
             } else if isFinal {
+                pending[handle] = nil
                 actions.append(.finish(mailbox, .success(())))
             }
-            actions.append(.announce(mailbox.changes))
         default: break
         }
     }
@@ -104,35 +101,24 @@ extension WAMPView {
     /// Something that the app waits for or has is over; without a failure because all is.
     mutating func end(_ handle: ClientHandle, _ failure: ClientFailure?, _ actions: inout [Action]) {
         guard let pending = pending.removeValue(forKey: handle) else { return }
-        let (cause, ending) = (cause, ending)
-        func error(_ request: String) -> WAMPError {
-            // Why the session has ended says more than that it has.
-            if let failure, failure != .ended { return WAMPError(failure, of: request, because: cause ?? ending) }
-            return (ending ?? WAMPError(.closed)).of(request)
+        var error = (ending ?? WAMPError(.closed)).of("\(pending.request)")
+        let isOver = failure.map { $0 == .ended } ?? true
+        // Why the session has ended says more than that it has.
+        if let failure, !isOver { error = WAMPError(failure, of: "\(pending.request)", because: cause ?? ending) }
+        switch pending.purpose {
+        case .call(let reply): actions.append(.call(reply, .failure(error)))
+        case .progress(let mailbox): actions.append(.finish(mailbox, .failure(error)))
+        case .publication(let reply): actions.append(.publication(reply, .failure(error)))
+        case .listener(let mailbox, _): mailbox.finish(error.code == .closed ? .success(()) : .failure(error))
+        // A session that is over has no subscriptions.
+        case .leaver(let reply): actions.append(.start(reply, isOver ? .success(()) : .failure(error)))
+        case .procedure(let registration, _):
+            registration.end(error)
+            actions.append(.announce(registration.changes))
+            // It stood once, and perhaps nobody waits for its end.
+            if pending.reply == nil, !isOver { actions.append(.log(error)) }
         }
-        switch pending {
-        case .call(let reply, let request): actions.append(.call(reply, .failure(error("\(request)"))))
-        case .progress(let mailbox, let request): actions.append(.finish(mailbox, .failure(error("\(request)"))))
-        case .publication(let reply, let request): actions.append(.publication(reply, .failure(error("\(request)"))))
-        case .listener(let listener):
-            let error = error("SUBSCRIBE \(listener.key.uri)")
-            actions += listener.mailbox.finish(error.code == .closed ? .success(()) : .failure(error)).map { .wake($0) }
-            if let reply = listener.reply { actions.append(.start(reply, .failure(error))) }
-        case .leaver(let reply, let request):
-            // A session that is over has no subscriptions.
-            let isOver = failure.map { $0 == .ended } ?? true
-            actions.append(.start(reply, isOver ? .success(()) : .failure(error("\(request)"))))
-        case .procedure(let offer):
-            let error = error("REGISTER \(offer.registration.uri)")
-            offer.registration.end(error)
-            actions.append(.announce(offer.registration.changes))
-            if let reply = offer.reply {
-                actions.append(.start(reply, .failure(error)))
-            } else if let failure, failure != .ended {
-                // It stood once, and perhaps nobody waits for its end.
-                actions.append(.log(error))
-            }
-        }
+        if let reply = pending.reply { actions.append(.start(reply, .failure(error))) }
         actions.append(.release(pending))
     }
 
@@ -142,15 +128,15 @@ extension WAMPView {
         _ handle: ClientHandle, _ procedure: ClientHandle, _ details: ValueMap, _ arguments: WAMPArguments, in shell: WAMPShell,
         _ actions: inout [Action]
     ) {
-        guard case .procedure(let offer)? = pending[procedure] else {
-            return actions.append(.answer(handle, .failure(WAMPFailure(WAMPURI.Error.noSuchProcedure))))
+        guard case .procedure(let registration, let handler)? = pending[procedure]?.purpose else {
+            return actions.append(.run { $0.answer(handle, .failure(WAMPFailure(WAMPURI.Error.noSuchProcedure))) })
         }
         let isInParts = !details.isEmpty && details["progress"] == true
-        let input = isInParts ? CallMailbox(capacity: CallMailbox.standardCapacity) : nil
+        let input = isInParts ? CallMailbox(shell.time) : nil
         let invocation = Invocation(
-            shell: shell, handle: handle, uri: details["procedure"]?.string ?? offer.registration.uri, details: details,
+            shell: shell, handle: handle, uri: details["procedure"]?.string ?? registration.uri, details: details,
             arguments: arguments, input: input)
-        let (handler, failure) = (offer.handler, shell.context.options.failure)
+        let failure = shell.context.options.failure
         // SAFETY: kept in `running` until it ends; cancelled by an interrupt, by the loss of the connection, and at the end.
         let task = Task {
             let outcome: Result<WAMPArguments, WAMPFailure>
@@ -159,8 +145,8 @@ extension WAMPView {
             }
             shell.answer(handle, outcome)
         }
-        offer.registration.run()
-        running[handle] = Running(task: task, input: input, registration: offer.registration)
+        registration.run()
+        running[handle] = Running(task: task, input: input, registration: registration)
     }
 }
 

@@ -35,25 +35,19 @@ struct WAMPView: ProtocolView {
     typealias Context = WAMPContext
 
     /// Something that the app waits for, or has.
-    enum Pending {
-        case call(WAMPReply<WAMPArguments>, WAMPRequest)
-        case progress(CallMailbox, WAMPRequest)
-        case publication(WAMPReply<WAMPID?>, WAMPRequest)
-        case listener(Listener)
-        /// Who has ended a subscription, and waits for the router's answer.
-        case leaver(WAMPReply<Void>, WAMPRequest)
-        case procedure(Offer)
-    }
-    struct Listener {
-        let key: TopicKey
-        let mailbox: EventMailbox
-        /// Who waits for the subscription to stand for the first time.
-        var reply: WAMPReply<Void>?
-    }
-    struct Offer {
-        let registration: RegistrationRecord
-        let handler: ProcedureHandler
-        /// Who waits for the registration to stand for the first time.
+    struct Pending {
+        enum Purpose {
+            case call(WAMPReply<WAMPArguments>)
+            case progress(CallMailbox)
+            case publication(WAMPReply<WAMPID?>)
+            case listener(EventMailbox, TopicKey)
+            /// Who has ended a subscription, and waits for the router's answer.
+            case leaver(WAMPReply<Void>)
+            case procedure(RegistrationRecord, ProcedureHandler)
+        }
+        let request: WAMPRequest
+        let purpose: Purpose
+        /// Who waits for the subscription or registration to stand for the first time.
         var reply: WAMPReply<Void>?
     }
     /// A handler at work.
@@ -69,17 +63,15 @@ struct WAMPView: ProtocolView {
         case call(WAMPReply<WAMPArguments>, Result<WAMPArguments, WAMPError>)
         case publication(WAMPReply<WAMPID?>, Result<WAMPID?, WAMPError>)
         case start(WAMPReply<Void>, Result<Void, WAMPError>)
-        case wake(EventMailbox.Place)
         case announce(Changes)
-        case finish(CallMailbox, Result<Void, WAMPError>)
-        case cancel(Task<Void, Never>)
-        case stop
         /// The last reference to it must not go while the lock is held.
         case release(Pending)
-        case tell(ClientCommand)
-        case log(WAMPError)
-        case answer(ClientHandle, Result<WAMPArguments, WAMPFailure>)
-        case joined(JoinedSession)
+        /// What is rare.
+        case run(@Sendable (WAMPShell) -> Void)
+
+        static func finish(_ mailbox: CallMailbox, _ end: Result<Void, WAMPError>) -> Action { .run { _ in mailbox.finish(end) } }
+        static func cancel(_ task: Task<Void, Never>) -> Action { .run { _ in task.cancel() } }
+        static func log(_ error: WAMPError) -> Action { .run { $0.context.log(error) } }
     }
 
     var coding: WAMPCoding?
@@ -143,18 +135,8 @@ struct WAMPView: ProtocolView {
 
     /// The machine ends the connection.
     mutating func end(for ending: ClientEnding, in shell: WAMPShell, _ actions: inout [Action]) {
-        var error: WAMPError?
-        switch ending {
-        case .left: break
-        case .dismissed(let reason, let message, let isRetryable):
-            let detail = message.map(shell.context.secrets.hiding)
-            error = WAMPError(.dismissed, uri: reason, detail: detail, isRetryable: isRetryable)
-        case .violation(let text):
-            error = WAMPError(.dismissed, uri: WAMPURI.Error.protocolViolation, detail: text, isRetryable: true)
-        case .unproven(let text, let isRetryable): error = hopeless ?? .unproven(text, isRetryable: isRetryable)
-        case .imposter: error = WAMPError(.imposter)
-        case .joinTimedOut: error = WAMPError(.timedOut, request: "HELLO", wasSent: true, isRetryable: true)
-        }
+        var error = WAMPError(ending, hiding: shell.context.secrets)
+        if case .unproven = ending { error = hopeless ?? error }
         if ending.isFinal { self.ending = self.ending ?? error ?? WAMPError(.closed) }
         if let error {
             (cause, isDropped) = (error, true)
@@ -168,10 +150,12 @@ struct WAMPView: ProtocolView {
         let error = closure?.error.map { WAMPError($0, hiding: shell.context.secrets) }
         (isOver, ending) = (true, ending ?? error ?? WAMPError(.closed))
         for handle in pending.keys.sorted(by: { $0.number < $1.number }) { end(handle, nil, &actions) }
-        actions += running.values.map { .cancel($0.task) }
-        actions += running.values.compactMap(\.input).map { .finish($0, .success(())) }
+        for handler in running.values {
+            actions.append(.cancel(handler.task))
+            if let input = handler.input { actions.append(.finish(input, .success(()))) }
+        }
         // A socket of the app's would live on, and with it a session that nobody listens to.
-        actions += [.announce(shell.context.changes), .stop]
+        actions += [.announce(shell.context.changes), .run { $0.stop() }]
     }
 
     static func perform(_ action: Action, in shell: WAMPShell) {
@@ -179,16 +163,9 @@ struct WAMPView: ProtocolView {
         case .call(let reply, let result): reply.end(result)
         case .publication(let reply, let result): reply.end(result)
         case .start(let reply, let result): reply.end(result)
-        case .wake(let place): place.resume()
         case .announce(let changes): changes.announce()
-        case .finish(let mailbox, let end): mailbox.finish(end)
-        case .cancel(let task): task.cancel()
-        case .stop: shell.stop()
         case .release: break
-        case .tell(let command): shell.command(command)
-        case .log(let error): shell.context.log(error)
-        case .answer(let handle, let outcome): shell.answer(handle, outcome)
-        case .joined(let session): shell.context.options.logger.info("session \(session.id) has joined \(session.realm)")
+        case .run(let body): body(shell)
         }
     }
 }

@@ -9,11 +9,4 @@ public enum EventBuffer: Hashable, Sendable {
     case dropNewest(capacity: Int = 1024)
     /// Once so many events wait, the stream fails with ``WAMPError/Code/overrun`` behind them.
     case fail(capacity: Int = 1024)
-
-    /// How many events may wait, at least 1.
-    var capacity: Int {
-        switch self {
-        case .dropOldest(let capacity), .dropNewest(let capacity), .fail(let capacity): max(capacity, 1)
-        }
-    }
 }

@@ -73,14 +73,15 @@ public struct EventItems<Content>: AsyncSequence, Sendable {
         /// Waits for what is next; nil after an end in peace, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WAMPError) -> EventItem<Content>? {
             switch try await feed.mailbox.next() {
-            case .event(let raw)?:
+            case .value(let raw)?:
                 do {
                     let content = try form.decode(raw.arguments)
                     return .event(Event(content: content, publication: raw.publication, topic: raw.topic, details: raw.details))
                 } catch {
                     return .undecodable(.undecodable(error, "EVENT \(raw.topic)"))
                 }
-            case .gap(let gap)?: return .gap(gap)
+            case .note(let gap)?: return .gap(gap)
+            case .dropped(let count)?: return .gap(.dropped(count))
             case nil: return nil
             }
         }

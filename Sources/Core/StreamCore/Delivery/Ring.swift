@@ -1,18 +1,20 @@
 /// A queue in one array, which grows to what was in it at most.
-struct Ring<Element> {
-    private var slots: [Element?] = []
-    private var head = 0
-    private(set) var count = 0
+@usableFromInline struct Ring<Element> {
+    @usableFromInline var slots: [Element?] = []
+    @usableFromInline var head = 0
+    @usableFromInline var count = 0
 
-    var isEmpty: Bool { count == 0 }
+    @inlinable init() {}
 
-    mutating func append(_ element: Element) {
+    @inlinable var isEmpty: Bool { count == 0 }
+
+    @inlinable mutating func append(_ element: Element) {
         if count == slots.count { grow() }
         slots[index(count)] = element
         count += 1
     }
 
-    mutating func popFirst() -> Element? {
+    @inlinable mutating func popFirst() -> Element? {
         guard count > 0 else { return nil }
         defer {
             head = index(1)
@@ -22,17 +24,17 @@ struct Ring<Element> {
     }
 
     /// Changes the element so many places behind the first.
-    mutating func update(_ position: Int, _ change: (inout Element) -> Void) {
+    @inlinable mutating func update(_ position: Int, _ change: (inout Element) -> Void) {
         precondition(position < count)
         if slots[index(position)] != nil { change(&slots[index(position)]!) }
     }
 
-    private func index(_ position: Int) -> Int {
+    @inlinable func index(_ position: Int) -> Int {
         let index = head + position
         return index < slots.count ? index : index - slots.count
     }
 
-    private mutating func grow() {
+    @inlinable mutating func grow() {
         let old = self
         slots = []
         slots.reserveCapacity(max(old.count * 2, 4))

@@ -1,0 +1,104 @@
+public import MachineCore
+
+/// Values in their order with notes between them; what is left out, because the consumer is slow, is counted in its place.
+public struct ValuesAndNotes<Content: Sendable, Note: Sendable>: DeliveryBuffer {
+    /// What is pushed, and taken.
+    public enum Item: Sendable {
+        /// A value.
+        case value(Content)
+        /// Something said between values; left out once twice as many items wait as values may.
+        case note(Note)
+        /// So many values were left out here.
+        case dropped(Int)
+    }
+    /// What becomes of a value for which there is no room.
+    public enum Excess: Hashable, Sendable {
+        /// The oldest gives way to it.
+        case dropOldest
+        /// It is left out.
+        case dropNewest
+        /// It is left out, with all that follows it: the buffer is full for good.
+        case refuse
+    }
+    @usableFromInline var items = Ring<Item>()
+    /// How many of the items are values.
+    @usableFromInline var values = 0
+    /// How many values were left out before the first item, and behind the last.
+    @usableFromInline var (before, behind) = (0, 0)
+    @usableFromInline let capacity: Int
+    @usableFromInline let excess: Excess
+    @usableFromInline var tally = DeliveryCounts()
+    @usableFromInline var isOverrun = false
+
+    /// - Parameters:
+    ///   - capacity: How many values may wait, at least 1.
+    ///   - excess: What becomes of one more.
+    @inlinable public init(capacity: Int, _ excess: Excess) { (self.capacity, self.excess) = (max(capacity, 1), excess) }
+
+    /// What became of the values; notes are not counted.
+    @inlinable public var counts: DeliveryCounts { tally }
+    /// How many items wait.
+    @inlinable public var pending: Int { items.count + (before > 0 ? 1 : 0) + (behind > 0 ? 1 : 0) }
+    /// Whether a value was refused.
+    @inlinable public var isFull: Bool { isOverrun }
+    /// At once, if an item waits.
+    @inlinable public var deadline: Moment? { pending == 0 ? nil : .start }
+
+    /// Adds a value or a note.
+    @inlinable public mutating func push(_ item: Item, at now: Moment) {
+        guard !isOverrun else { return }
+        guard case .value = item else {
+            guard items.count < 2 * capacity else { return }
+            noteDropped()
+            return items.append(item)
+        }
+        tally.received += 1
+        if values == capacity {
+            tally.dropped += 1
+            switch excess {
+            case .dropOldest: dropOldest()
+            case .dropNewest: return behind += 1
+            case .refuse: return isOverrun = true
+            }
+        }
+        noteDropped()
+        items.append(item)
+        values += 1
+    }
+
+    /// Drops the oldest value with the notes before it, for they are about what is gone.
+    @inlinable mutating func dropOldest() {
+        while let item = items.popFirst() {
+            switch item {
+            case .value:
+                values -= 1
+                return before += 1
+            case .dropped(let count): before += count
+            case .note: break
+            }
+        }
+    }
+
+    /// Counts what was left out in its place.
+    @inlinable mutating func noteDropped() {
+        guard behind > 0 else { return }
+        items.append(.dropped(behind))
+        behind = 0
+    }
+
+    /// Removes and returns the oldest item.
+    @inlinable public mutating func take(at now: Moment) -> Item? {
+        guard before == 0 else {
+            defer { before = 0 }
+            return .dropped(before)
+        }
+        guard let item = items.popFirst() else {
+            defer { behind = 0 }
+            return behind > 0 ? .dropped(behind) : nil
+        }
+        guard case .value = item else { return item }
+        values -= 1
+        tally.delivered += 1
+        return item
+    }
+}

@@ -1,0 +1,104 @@
+import HoldfastTesting
+import MachineCore
+import StreamCore
+import Testing
+
+@Suite struct ValuesAndNotesTests {
+    typealias Line = ValuesAndNotes<Int, Character>
+
+    /// What is left: values, gaps as negative counts, notes as 0.
+    private func rest(_ line: inout Line) -> [Int] {
+        var taken: [Int] = []
+        while let item = line.take(at: .start) { taken.append(item.number) }
+        return taken
+    }
+    private func line(_ capacity: Int, _ excess: Line.Excess, _ values: ClosedRange<Int>) -> Line {
+        var line = Line(capacity: capacity, excess)
+        for value in values { line.push(.value(value), at: .start) }
+        return line
+    }
+
+    @Test func `the oldest give way, and are counted before what is left`() {
+        var line = line(3, .dropOldest, 1...10)
+        #expect(line.pending == 4 && !line.isFull)
+        #expect(rest(&line) == [-7, 8, 9, 10])
+        line.push(.value(11), at: .start)
+        #expect(rest(&line) == [11] && line.deadline == nil)
+    }
+
+    @Test func `the newest are left out, and counted behind what was kept`() {
+        var line = line(2, .dropNewest, 1...5)
+        #expect(line.take(at: .start)?.number == 1)
+        line.push(.value(6), at: .start)
+        #expect(rest(&line) == [2, -3, 6])
+    }
+
+    @Test func `what was left out last is counted though nothing follows`() {
+        var line = line(1, .dropNewest, 1...3)
+        #expect(rest(&line) == [1, -2] && line.pending == 0)
+    }
+
+    @Test func `one that refuses is full for good, and keeps what it has`() {
+        var line = line(2, .refuse, 1...2)
+        #expect(!line.isFull)
+        line.push(.note("a"), at: .start)
+        #expect(!line.isFull)
+        line.push(.value(3), at: .start)
+        #expect(line.isFull && rest(&line) == [1, 2, 0])
+        line.push(.value(4), at: .start)
+        line.push(.note("b"), at: .start)
+        #expect(line.isFull && line.pending == 0)
+    }
+
+    @Test func `notes about what gave way go with it, and do not pile up`() {
+        var line = Line(capacity: 2, .dropOldest)
+        for value in 1...3 {
+            line.push(.note("a"), at: .start)
+            line.push(.value(value), at: .start)
+        }
+        #expect(rest(&line) == [-1, 0, 2, 3])
+        for _ in 0..<100 { line.push(.note("a"), at: .start) }
+        #expect(line.pending == 4)
+    }
+
+    @Test func `a gap stands before the note that followed it`() {
+        var line = line(2, .dropNewest, 1...3)
+        line.push(.note("a"), at: .start)
+        #expect(rest(&line) == [1, 2, -1, 0])
+    }
+
+    /// The values that are taken and those that are counted are all that were pushed, in their order.
+    @Test(arguments: 0..<100 as Range<UInt64>) func `no value is lost without being counted in its place`(_ seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let capacity = Int.random(in: 1...5, using: &random)
+        var line = Line(capacity: capacity, seed % 2 == 0 ? .dropOldest : .dropNewest)
+        var (pushed, seen) = (0, 0)
+        func take() {
+            guard let number = line.take(at: .start)?.number else { return }
+            if number > 0 { #expect(number == seen + 1) }
+            seen += abs(number.signum() > 0 ? 1 : number)
+        }
+        for _ in 0..<500 {
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0, 1:
+                pushed += 1
+                line.push(.value(pushed), at: .start)
+            case 2: line.push(.note("a"), at: .start)
+            default: take()
+            }
+            #expect((line.deadline == nil) == (line.pending == 0) && line.pending <= 4 * capacity + 2)
+        }
+        while line.pending > 0 { take() }
+        #expect(seen == pushed && line.counts.received == pushed && line.counts.delivered + line.counts.dropped == pushed)
+    }
+}
+
+extension ValuesAndNotes.Item where Content == Int {
+    fileprivate var number: Int {
+        switch self {
+        case .value(let value): value
+        case .dropped(let count): -count
+        case .note: 0
+        }
+    }
+}
