@@ -69,13 +69,9 @@ public struct ValuesAndNotes<Content: Sendable, Note: Sendable>: DeliveryBuffer 
     /// Drops the oldest value with the notes before it, for they are about what is gone.
     @inlinable mutating func dropOldest() {
         while let item = items.popFirst() {
-            switch item {
-            case .value:
-                values -= 1
-                return before += 1
-            case .dropped(let count): before += count
-            case .note: break
-            }
+            guard case .value = item else { continue }
+            values -= 1
+            return before += 1
         }
     }
 
