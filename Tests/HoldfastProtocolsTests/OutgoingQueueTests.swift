@@ -32,7 +32,8 @@ import WebSocketRuntime
 
     @Test func `what a connection that has ended does not take was never sent, and keeps nobody waiting`() async {
         near.cut()
-        _ = await near.ended()
+        // The end is known a moment before the connection refuses what it is given.
+        while (try? await near.send(.text("0"))) != nil {}
         put("1", "2")
         queue.drain()
         put("3")
