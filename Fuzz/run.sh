@@ -51,6 +51,7 @@ build() {
     compile MachineCore Sources/Core/MachineCore
     compile WebSocketCore Sources/Core/WebSocketCore
     compile WebSocketRuntime "$runtime"
+    compile ProtocolCore Sources/Core/ProtocolCore
     compile CodecCore Sources/Core/CodecCore
     compile RoomCore Sources/Core/RoomCore
     compile WAMPCore Sources/Core/WAMPCore

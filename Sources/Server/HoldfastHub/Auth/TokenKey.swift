@@ -70,6 +70,8 @@ public struct TokenKey: Sendable {
     private struct RecordSet: Decodable { let keys: [Record] }
 
     /// A key of a set (RFC 7517, RFC 7518 §6).
+    ///
+    /// JWTKit has a type for it, which fails for the whole set if one key is of a kind that it does not know, and knows no `oct`.
     private struct Record: Decodable {
         let kty: String
         let use: String?
