@@ -181,7 +181,7 @@ import WebSocketRuntime
 
     @Test func `a place is given again, and its former client is not found there`() async throws {
         let server = server()
-        let port = server.host.port(of: server.host.loop)
+        let port = try #require(server.host.port(of: server.host.loop))
         let (first, second) = (try await client(port), try await client(port))
         try await port.loop.submit {
             first.client.id = nil

@@ -168,6 +168,7 @@ extension ServerHandshaking {
             }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
         } catch {
+            end()
             context.close(promise: nil)
         }
     }

@@ -117,7 +117,7 @@ public struct Hub: Service {
         var server = WebSocketServer(configuration: settings) { request in
             door.decide(request, isStopping: core.host.isStopping)
         } inline: { request in
-            Visitor(Caller(request, by: door), at: core.host.port(of: MultiThreadedEventLoopGroup.currentEventLoop))
+            core.host.handler { Visitor(Caller(request, by: door), at: $0) }
         }
         server.guests = pages.guests()
         return server

@@ -54,7 +54,8 @@ public final class WAMPRouter: Service, Sendable {
     ///
     /// Its serialization is the one that the transport's subprotocol stands for, and JSON if there is none.
     public func serve(transport: any MessageTransport) async {
-        await TransportExit(transport, at: core.host.port(of: core.host.loop)).serve()
+        guard let port = core.host.port(number: 0) else { return transport.abort() }
+        await TransportExit(transport, at: port).serve()
     }
 
     /// Serves over WebSocket until a graceful shutdown, which says goodbye to every session; or until cancelled.
@@ -79,7 +80,7 @@ public final class WAMPRouter: Service, Sendable {
         let server = WebSocketServer(configuration: settings) { request in
             door.decide(request, isStopping: core.host.isStopping) { address in core.seats.withLockedValue { $0.hasRoom(for: address) } }
         } inline: { request in
-            SocketExit(request, at: core.host.port(of: MultiThreadedEventLoopGroup.currentEventLoop), by: door)
+            core.host.handler { SocketExit(request, at: $0, by: door) }
         }
         let factory = settings.metrics ?? MetricsSystem.factory
         return try await withThrowingTaskGroup(of: Void.self) { group in

@@ -36,7 +36,7 @@ import WebSocketNIO
     /// Whether more may come after each of some messages that come at once; then waits until more may come.
     private func pauses(_ messages: [WAMPMessage], _ configuration: WAMPRouterConfiguration = .quiet) async throws -> [Bool] {
         let router = WAMPRouter(configuration, clock: ManualClock(), seed: 1)
-        let port = router.core.host.port(of: router.core.host.loop)
+        let port = try #require(router.core.host.port(number: 0))
         let exit = Exit(port.loop)
         let pauses = try await port.loop.submit {
             let link = RouterLink(.json, transport: ValueMap(), at: port)
@@ -68,7 +68,7 @@ import WebSocketNIO
     /// How many of so many messages of 32 KiB wait, for clients of an address that may have 256 KiB and 64 KiB for each client.
     private func kept(_ counts: [Int], by sharers: Int? = nil, from addresses: [String?]) async throws -> [Int] {
         let router = WAMPRouter(.quiet { $0.limits.waitingPerAddress = 256 << 10 }, clock: ManualClock(), seed: 1)
-        let port = router.core.host.port(of: router.core.host.loop)
+        let port = try #require(router.core.host.port(number: 0))
         let bytes = [UInt8](repeating: 0, count: 32 << 10)
         let written = sharers.map { WrittenMessage.shared(SharedMessage(.binary, bytes), by: $0) } ?? .own(.binary, bytes)
         return try await port.loop.submit {

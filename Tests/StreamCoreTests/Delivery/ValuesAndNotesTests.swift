@@ -33,6 +33,12 @@ import Testing
         #expect(rest(&line) == [2, -3, 6])
     }
 
+    @Test func `a line without a bound takes notes`() {
+        var line = line(.max, .dropNewest, 1...2)
+        line.push(.note("!"), at: .start)
+        #expect(rest(&line) == [1, 2, 0])
+    }
+
     @Test func `what was left out last is counted though nothing follows`() {
         var line = line(1, .dropNewest, 1...3)
         #expect(rest(&line) == [1, -2] && line.pending == 0)

@@ -10,6 +10,7 @@ extension LiveSession {
         let generation = attempt.generation
         let loss = await lossOfConnection(attempt)
         let link = links.removeValue(forKey: generation)
+        changes.announce()
         lastLost = link?.connection.map { (ObjectIdentifier($0.transport), generation) }
         let isForgotten = link?.isForgotten ?? true
         instruments.ended(generation, loss.cause, isForgotten: isForgotten || isStopping)

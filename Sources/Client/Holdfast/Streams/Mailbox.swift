@@ -19,7 +19,9 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
         @usableFromInline var heldAt: Int?
         @usableFromInline var end: Result<Void, Failure>?
         /// The consumer, while it waits: a list, for to look into an empty one costs less than to look at a continuation.
-        @usableFromInline var places: [Place] = []
+        @usableFromInline var places: [(id: UInt64, place: Place)] = []
+        /// How often somebody has waited.
+        @usableFromInline var waits: UInt64 = 0
 
         @inlinable init(_ buffer: Buffer) { self.buffer = buffer }
     }
@@ -69,7 +71,7 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
         let place = state.withLockedValue { state in
             state.end = state.end ?? end
             state.buffer.finish()
-            return state.places.popLast()
+            return state.places.popLast()?.place
         }
         place?.resume(returning: true)
     }
@@ -104,7 +106,11 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
 
     /// Waits until there is a reason to look again; false if the task is cancelled.
     @inlinable func called() async -> Bool {
-        await withTaskCancellationHandler {
+        let id = state.withLockedValue { state in
+            state.waits += 1
+            return state.waits
+        }
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { place in
                 let now = now
                 let (woken, answer) = state.withLockedValue { state -> (Place?, Bool) in
@@ -117,13 +123,14 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
                     if state.end != nil, state.buffer.pending == 0 { return (place, true) }
                     // Two tasks share an iterator, which no one should: the one that came first gives way.
                     let displaced = state.places.popLast()
-                    state.places.append(place)
-                    return (displaced, false)
+                    state.places.append((id, place))
+                    return (displaced?.place, false)
                 }
                 woken?.resume(returning: answer)
             }
         } onCancel: {
-            state.withLockedValue { $0.places.popLast() }?.resume(returning: false)
+            // Another one may have taken its turn.
+            state.withLockedValue { $0.places.last?.id == id ? $0.places.popLast() : nil }?.place.resume(returning: false)
         }
     }
 
@@ -131,10 +138,10 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
     @inlinable func placeToWake(_ state: inout State, at now: Moment) -> Place? {
         guard !state.places.isEmpty, let deadline = state.buffer.deadline else { return nil }
         if deadline > now, !timer.ringsAfter(deadline) { return nil }
-        return state.places.popLast()
+        return state.places.popLast()?.place
     }
 
-    @inlinable func ring() { state.withLockedValue { $0.places.popLast() }?.resume(returning: true) }
+    @inlinable func ring() { state.withLockedValue { $0.places.popLast() }?.place.resume(returning: true) }
 }
 
 extension Mailbox {

@@ -120,14 +120,14 @@ extension ByteReader {
         } while depth > 0
     }
 
-    /// Goes past the rest of a number or of a name.
+    /// Goes past the rest of what is neither a container nor a string.
     private mutating func skipWord() {
-        while let byte = peek() {
+        while let byte = peek(), byte > 0x20 {
             switch byte {
-            case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
-                position &+= 1
-            default: return
+            case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"),
+                UInt8(ascii: "\""):
+                return
+            default: position &+= 1
             }
         }
     }

@@ -8,7 +8,7 @@ enum JSONNumber: Equatable {
 extension ByteReader {
     /// Takes an integer; nil, and goes nowhere, if something else is next.
     ///
-    /// One of more than 18 digits comes out as one of the two that are the farthest from 0.
+    /// One of more than 18 digits comes out as `Int64.max`, or as its negative: callers take none so far from 0.
     package mutating func jsonInteger() -> Int64? {
         skipSpace()
         let start = position

@@ -13,7 +13,7 @@ public protocol DeliveryBuffer<Value, Output>: Sendable {
     var counts: DeliveryCounts { get }
     /// How many values wait.
     var pending: Int { get }
-    /// Whether nothing should be pushed before something was taken; never where values give way.
+    /// Whether nothing should be pushed before something was taken, or any more; never where values give way.
     var isFull: Bool { get }
     /// When there is something to take if nothing more is pushed, `Moment.start` if there is already; nil while nothing waits.
     var deadline: Moment? { get }

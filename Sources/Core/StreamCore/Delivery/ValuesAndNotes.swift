@@ -44,11 +44,11 @@ public struct ValuesAndNotes<Content: Sendable, Note: Sendable>: DeliveryBuffer 
     /// At once, if an item waits.
     @inlinable public var deadline: Moment? { pending == 0 ? nil : .start }
 
-    /// Adds a value or a note.
+    /// Adds a value or a note; nothing more once a value was refused.
     @inlinable public mutating func push(_ item: Item, at now: Moment) {
         guard !isOverrun else { return }
         guard case .value = item else {
-            guard items.count < 2 * capacity else { return }
+            guard items.count / 2 < capacity else { return }
             noteDropped()
             return items.append(item)
         }

@@ -57,7 +57,7 @@ final class HubCore: HostedServer, @unchecked Sendable {
 
     /// Begins: the calendar is what the machine hears first.
     func start() {
-        subscription = bus.subscribe { [weak self] in self?.hear($0) }
+        subscription = bus.subscribe { [weak self] in self?.overhear($0) }
         host.submit([.calendar(HubCalendar.now)])
     }
 
@@ -68,7 +68,7 @@ final class HubCore: HostedServer, @unchecked Sendable {
     func hear(_ input: HubInput, at now: Moment) { machine.handle(input, at: now, into: &effects) }
 
     /// What a node tells, on any thread; the machine hears it with the next turn.
-    private func hear(_ message: BusMessage) {
+    private func overhear(_ message: BusMessage) {
         let isFirst = heard.withLockedValue { heard in
             guard heard.count < Self.mostHeard else { return false }
             heard.append(message)

@@ -64,6 +64,8 @@ extension RouterCore {
             return last
         }
         host.loop.execute {
+            // Nothing befalls anybody once the router is gone.
+            guard self.host.port(number: 0) != nil else { return over.finish() }
             self.onOver[number] = over
             self.handleFault(.add(fault, number: number))
         }

@@ -4,7 +4,6 @@ import Holdfast
 import HoldfastServer
 import MachineCore
 import NIOCore
-import NIOPosix
 import WAMPCore
 import WebSocketCore
 import WebSocketRuntime
@@ -75,6 +74,7 @@ final class RouterCore: HostedServer, @unchecked Sendable {
         performAll(now)
         faults.wake(at: now, into: &faultEffects)
         performFaults(now)
+        performAll(now)
     }
 
     func hear(_ input: RouterInput, at now: Moment) {

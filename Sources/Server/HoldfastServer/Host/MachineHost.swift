@@ -1,5 +1,8 @@
 public import MachineCore
 public import NIOCore
+import NIOPosix
+import WebSocketCore
+package import WebSocketNIO
 public import WebSocketRuntime
 
 /// Runs a server's machine on one event loop, for clients on all of them: the one shell of all servers whose rules are a machine.
@@ -50,17 +53,17 @@ public import WebSocketRuntime
     /// Begins to work for the server; before anything else is done.
     package func serve(_ server: Server) { self.server = server }
 
-    /// The port of an event loop that the host was given; on any thread.
-    package func port(of loop: (any EventLoop)?) -> HostPort<Server> {
-        guard let port = directory.withLockedValue({ $0.first { $0.loop === loop } }) else {
-            preconditionFailure("clients are on the event loops that their server was given, and gone before it is")
-        }
-        return port
-    }
+    /// The port of an event loop that the host was given, on any thread; nil: the host is finished.
+    package func port(of loop: any EventLoop) -> HostPort<Server>? { directory.withLockedValue { $0.first { $0.loop === loop } } }
 
     /// The port of this number, on any thread; nil: the host is finished.
     package func port(number: Int) -> HostPort<Server>? {
         directory.withLockedValue { $0.indices.contains(number) ? $0[number] : nil }
+    }
+
+    /// Makes the handler of a connection on the present event loop; once the host is finished, the connection is closed.
+    package func handler(_ make: (HostPort<Server>) -> any InlineHandler) -> any InlineHandler {
+        MultiThreadedEventLoopGroup.currentEventLoop.flatMap(port(of:)).map(make) ?? ClosingHandler()
     }
 
     // MARK: - Inputs
@@ -86,6 +89,7 @@ public import WebSocketRuntime
                 return sayings
             }
         }
+        guard server != nil else { return }
         for saying in sayings { backlog.add(saying, of: saying.id) }
         if !isTurnDue { takeTurn() }
     }
@@ -180,12 +184,21 @@ public import WebSocketRuntime
 
     /// Ends what runs, on any thread; nothing is asked any more, and `last` is what the server does at the end.
     package func finish(_ last: @escaping @Sendable (Server) -> Void) {
+        isStoppingBox.withLockedValue { $0 = true }
         loop.execute {
             self.timer.cancel()
             if let server = self.server { last(server) }
             // They hold each other.
             (self.server, self.ports, self.parcels) = (nil, [], [])
+            self.backlog = FairQueue()
             self.directory.withLockedValue { $0 = [] }
         }
     }
+}
+
+/// Closes a connection that came too late.
+private final class ClosingHandler: InlineHandler {
+    func opened(_ socket: InlineSocket) { socket.close(code: .goingAway, reason: "the server stops") }
+    func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {}
+    func ended(_ result: Result<CloseRecord, TransportError>) {}
 }
