@@ -2,8 +2,8 @@ public import MachineCore
 
 /// Requests that wait for one answer each, over connections that come and go.
 ///
-/// A request that was added ends once: by ``end(_:)``, ``overdue(at:)`` or ``endAll()``. Until then it is sent anew on each connection, in the
-/// order in which the requests were added, and no more of them at once than the window allows.
+/// A request that was added ends once: by ``end(_:where:)``, ``overdue(at:)`` or ``endAll()``. Until then it is sent anew on each
+/// connection, in the order in which the requests were added, and no more of them at once than the window allows.
 ///
 /// ```swift
 /// while let post = posts.next(within: 64) { effects.append(.send(.post(id: post.id, post.request))) }
