@@ -62,5 +62,19 @@ extension HubTests {
             }
             await log.log.close()
         }
+
+        @Test func `what a program publishes after the end fails, also when the hub was not told to stop`() async throws {
+            let directory = try HubDirectory()
+            let configuration = HubConfiguration(data: directory.path)
+            let log = try await SQLiteRoomLog(directory: directory.path + "/log", retention: RoomRetention())
+            let core = HubCore(
+                configuration, machine: HubMachine(policy: configuration.policy, node: "hub", incarnation: 1, seed: 1), log: log,
+                bus: LocalBus(), authority: DevelopmentAuthority(other: nil, isOn: true),
+                loops: [MultiThreadedEventLoopGroup.singleton.next()])
+            core.finish()
+            let (user, content) = (try #require(UserName("robot")), Publication.Content(type: "n", payload: .json([0x31])))
+            await #expect(throws: HubError.stopped) { try await core.publish(to: .abc, from: user, content, id: .number(1)) }
+            await log.close()
+        }
     }
 }

@@ -1,9 +1,9 @@
 public import MachineCore
 
 /// Values in their order with notes between them; what is left out, because the consumer is slow, is counted in its place.
-public struct ValuesAndNotes<Content: Sendable, Note: Sendable>: DeliveryBuffer {
+@usableFromInline package struct ValuesAndNotes<Content: Sendable, Note: Sendable>: DeliveryBuffer {
     /// What is pushed, and taken.
-    public enum Item: Sendable {
+    @usableFromInline package enum Item: Sendable {
         /// A value.
         case value(Content)
         /// Something said between values; left out once twice as many items wait as values may.
@@ -12,7 +12,7 @@ public struct ValuesAndNotes<Content: Sendable, Note: Sendable>: DeliveryBuffer 
         case dropped(Int)
     }
     /// What becomes of a value for which there is no room.
-    public enum Excess: Hashable, Sendable {
+    @usableFromInline package enum Excess: Hashable, Sendable {
         /// The oldest gives way to it.
         case dropOldest
         /// It is left out.
@@ -33,19 +33,19 @@ public struct ValuesAndNotes<Content: Sendable, Note: Sendable>: DeliveryBuffer 
     /// - Parameters:
     ///   - capacity: How many values may wait, at least 1.
     ///   - excess: What becomes of one more.
-    @inlinable public init(capacity: Int, _ excess: Excess) { (self.capacity, self.excess) = (max(capacity, 1), excess) }
+    @inlinable package init(capacity: Int, _ excess: Excess) { (self.capacity, self.excess) = (max(capacity, 1), excess) }
 
     /// What became of the values; notes are not counted.
-    @inlinable public var counts: DeliveryCounts { tally }
+    @inlinable package var counts: DeliveryCounts { tally }
     /// How many items wait.
-    @inlinable public var pending: Int { items.count + (before > 0 ? 1 : 0) + (behind > 0 ? 1 : 0) }
+    @inlinable package var pending: Int { items.count + (before > 0 ? 1 : 0) + (behind > 0 ? 1 : 0) }
     /// Whether a value was refused.
-    @inlinable public var isFull: Bool { isOverrun }
+    @inlinable package var isFull: Bool { isOverrun }
     /// At once, if an item waits.
-    @inlinable public var deadline: Moment? { pending == 0 ? nil : .start }
+    @inlinable package var deadline: Moment? { pending == 0 ? nil : .start }
 
     /// Adds a value or a note; nothing more once a value was refused.
-    @inlinable public mutating func push(_ item: Item, at now: Moment) {
+    @inlinable package mutating func push(_ item: Item, at now: Moment) {
         guard !isOverrun else { return }
         guard case .value = item else {
             guard items.count / 2 < capacity else { return }
@@ -83,7 +83,7 @@ public struct ValuesAndNotes<Content: Sendable, Note: Sendable>: DeliveryBuffer 
     }
 
     /// Removes and returns the oldest item.
-    @inlinable public mutating func take(at now: Moment) -> Item? {
+    @inlinable package mutating func take(at now: Moment) -> Item? {
         guard before == 0 else {
             defer { before = 0 }
             return .dropped(before)

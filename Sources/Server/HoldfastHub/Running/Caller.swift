@@ -1,4 +1,3 @@
-import Foundation
 import HoldfastServer
 import NIOCore
 import WebSocketCore

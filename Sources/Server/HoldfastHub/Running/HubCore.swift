@@ -1,4 +1,3 @@
-import Holdfast
 import HoldfastServer
 import Logging
 import MachineCore
@@ -10,10 +9,7 @@ import RoomCore
 ///
 /// SAFETY: all is touched on the loop of `host` only, but for what is constant and what says otherwise.
 final class HubCore: HostedServer, @unchecked Sendable {
-    typealias ID = ConnectionID
-    typealias Input = HubInput
     typealias Client = Visitor
-    typealias Parcel = HubParcel
     typealias Local = HubLocal
 
     /// What may wait of what other nodes tell; more is lost.

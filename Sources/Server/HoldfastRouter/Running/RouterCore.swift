@@ -1,6 +1,5 @@
 import CodecCore
 import Foundation
-import Holdfast
 import HoldfastServer
 import MachineCore
 import NIOCore
@@ -12,10 +11,7 @@ import WebSocketRuntime
 ///
 /// SAFETY: all is touched on the loop of `host` only, but for what is constant and what says otherwise.
 final class RouterCore: HostedServer, @unchecked Sendable {
-    typealias ID = RouterConnection
-    typealias Input = RouterInput
     typealias Client = RouterLink
-    typealias Parcel = RouterParcel
     typealias Local = RouterLocal
 
     let host: MachineHost<RouterCore>
