@@ -4,7 +4,7 @@ import ProtocolCore
 
 /// A protocol for tests: what is asked is sent as it is, and each answer names its request.
 ///
-/// `hello` is answered with `welcome`; `+7` and `-7` are events of request 7, the second its last; what is neither is for everybody.
+/// `hello` is answered with `welcome`, perhaps `rest`; `+7` and `-7` are events of request 7, the second its last; what is neither is for everybody.
 struct EchoRules: ProtocolMachine, Hashable {
     typealias Received = String
     typealias Sent = String
@@ -22,6 +22,8 @@ struct EchoRules: ProtocolMachine, Hashable {
     /// How often nothing was read for a consumer.
     private(set) var pauses = 0
     private(set) var cancelled: [RequestID] = []
+    /// The server wants to be left alone once this connection is lost.
+    private var rests = false
     private var waiting: [String] = []
 
     var deadline: Moment? { nil }
@@ -33,6 +35,8 @@ struct EchoRules: ProtocolMachine, Hashable {
         case .lost(let unsent):
             isReady = false
             effects.append(.event(Event(text: "lost \(unsent.count)")))
+            if rests { effects.append(.end(.reconnect(after: .seconds(30), .goingAway, reason: "the server rests"))) }
+            rests = false
         case .paused: pauses += 1
         case .resumed: break
         case .received("welcome"):
@@ -40,6 +44,7 @@ struct EchoRules: ProtocolMachine, Hashable {
             effects.append(.ready)
             for text in waiting { effects.append(.send(text)) }
             waiting = []
+        case .received("rest"): rests = true
         case .received("bad"): effects.append(.end(.reject(.protocolError, reason: "that was bad")))
         case .received(let text):
             let id = text.first == "+" || text.first == "-" ? UInt64(text.dropFirst()).map { RequestID($0) } : nil

@@ -36,6 +36,24 @@ import WebSocketCore
         clock.advance(by: duration)
     }
 
+    @Test func `a pause that the rules ask for after the connection is gone is kept all the same`() async throws {
+        let client = client()
+        async let answer = client.request { .ask($0, "a") }
+        let (peer, _) = try await peer()
+        for text in ["rest", "-1"] { try await peer.send(.text(text)) }
+        _ = try await answer
+        peer.cut()
+        await pause()
+        // The socket has heard nothing of the pause: the connection is ended before anything is said over it.
+        let early = try #require(await server.nextAttempt()).accept()
+        var messages = WebSocketConnection(early).messages.makeAsyncIterator()
+        #expect(try await messages.next() == nil)
+        let before = clock.now
+        await pause(.seconds(29))
+        _ = try await self.peer()
+        #expect(clock.now.offset - before.offset == .seconds(29))
+    }
+
     // MARK: - Requests
 
     @Test func `a request waits for its last event, and gets that one`() async throws {

@@ -27,6 +27,8 @@ public import WebSocketRuntime
         /// The rules have ended the present connection: nothing of it counts any more.
         @usableFromInline var isEnding = false
         @usableFromInline var complaint: String?
+        /// No connection is used before: the end of one that the rules ended with a pause.
+        @usableFromInline var away: (until: Moment, code: CloseCode, reason: String)?
         @usableFromInline var closure: Closure?
         @usableFromInline var isOver = false
 
@@ -76,7 +78,10 @@ public import WebSocketRuntime
 
     @inlinable func open(_ opening: Opening) async -> (Queue, View.Coding)? {
         let coding: View.Coding
-        do throws(ConnectionEnd) { coding = try await View.coding(for: opening, in: self) } catch {
+        do throws(ConnectionEnd) {
+            try checkPause()
+            coding = try await View.coding(for: opening, in: self)
+        } catch {
             state.withLockedValue { $0.complaint = error.complaint ?? $0.complaint }
             end(error, opening.connection)
             return nil
@@ -92,6 +97,12 @@ public import WebSocketRuntime
             return true
         }
         return isUsed ? (queue, coding) : nil
+    }
+
+    /// The peer may have ended the last connection itself, before the rules said for how long to stay away: then the socket heard nothing of that.
+    @usableFromInline func checkPause() throws(ConnectionEnd) {
+        guard let away = state.withLockedValue({ $0.away }), away.until > time.now() else { return }
+        throw .reconnect(after: away.until - time.now(), away.code, reason: away.reason)
     }
 
     @inlinable func lose(because cause: WebSocketError?, isRetrying: Bool = false) {
@@ -179,6 +190,7 @@ public import WebSocketRuntime
             state.view.becomeReady(in: self, &state.actions)
         case .end(let end):
             state.complaint = end.complaint ?? state.complaint
+            if case .reconnect(let pause, let code, let reason) = end { state.away = (time.now() + pause, code, reason) }
             state.view.drop(end, in: self)
             state.queue?.put(.end(end))
             state.isEnding = true

@@ -68,10 +68,12 @@ public final class Rooms: Sendable {
         calendar: (@Sendable () -> Int64)? = nil, seed: UInt64 = .random(in: .min ... .max),
         token: TokenProvider? = nil
     ) where C.Duration == Duration {
+        let time = LinkTime(clock)
+        let tokens = token.map { TokenSource(within: options.tokenPatience, on: time, secrets: socket.secrets, $0) }
         let context = RoomsContext(
-            store: store, options: options, token: token, calendar: calendar ?? { Date.milliseconds }, secrets: socket.secrets)
+            store: store, options: options, tokens: tokens, calendar: calendar ?? { Date.milliseconds }, secrets: socket.secrets)
         let machine = RoomsMachine(policy: context.policy, seed: seed)
-        let shell = RoomsShell(machine, RoomsView(), context, over: socket, time: LinkTime(clock))
+        let shell = RoomsShell(machine, RoomsView(), context, over: socket, time: time)
         shell.command(.calendar(context.calendar()))
         (self.socket, self.shell) = (socket, shell)
         let events = socket.events
@@ -177,7 +179,7 @@ public final class Rooms: Sendable {
 extension Rooms {
     /// How many entries are in memory for readers that have not taken them.
     package func readyEntries(of room: RoomName) -> Int {
-        shell.access { view in view.books[room]?.readers.values.reduce(0) { $0 + $1.ready.count } ?? 0 }
+        shell.access { view in view.books[room]?.record.readyEntries ?? 0 }
     }
 }
 

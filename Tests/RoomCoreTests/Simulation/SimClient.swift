@@ -37,10 +37,15 @@ final class SimClient {
     var failed: [(room: RoomName, id: MessageID, mayRetry: Bool)] = []
     var connection: String?
     var expires: Int64 = 0
-    var members: [RoomName: [String]] = [:]
-    var phases: [RoomName: RoomPhase] = [:]
+    /// What it sees of the rooms that it has joined.
+    var rooms: [RoomName: SimRoom] = [:]
     var questions: Int64 = 0
     var messages = 0
+
+    func phase(of room: RoomName) -> RoomPhase? { rooms[room]?.record.status.phase }
+    func members(of room: RoomName) -> [String] {
+        rooms[room]?.record.status.members.flatMap { member in member.connections.map { "\($0.user)/\($0.connection)" } } ?? []
+    }
 
     init(who: String, user: UserName, store: SimStore) { (self.who, self.user, self.store) = (who, user, store) }
 }

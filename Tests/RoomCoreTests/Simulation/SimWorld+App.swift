@@ -14,12 +14,15 @@ extension SimWorld {
         case 11:
             if oneIn(2) {
                 client.wishes[room] = nil
+                client.rooms[room]?.record.leave()
                 feed(client, oneIn(3) ? .forget(room) : .leave(room))
             }
         case 12:
             let cursor = client.store.rooms[room]?.cursor.seq ?? 0
             count(.reads)
-            feed(client, .read(room, upTo: jitter(cursor + 2)))
+            let seq = jitter(cursor + 2)
+            _ = client.rooms[room]?.record.markRead(upTo: seq)
+            feed(client, .read(room, upTo: seq))
         case 13:
             count(.typing)
             feed(client, .typing(room, oneIn(2)))
@@ -53,6 +56,7 @@ extension SimWorld {
         let starts: [JoinWish.Start] = [.beginning, .last(1 + jitter(8)), .now]
         let wish = JoinWish(start: pick(starts) ?? .now, limit: pick([0, 3, 10_000]) ?? 0)
         client.wishes[room] = wish
+        open(room, wish, client)
         feed(client, .join(room, wish))
     }
 
@@ -65,6 +69,7 @@ extension SimWorld {
         count(.submitted)
         let digest = names.digest(content.payload)
         write(.submitted(names.of(new.id), digest: digest, room: room.text, who: client.who, at: now))
+        follow(new.id, sent: new.sent, content, in: room, client)
         feed(client, .submit(room, new.id, sent: new.sent, content))
     }
 
@@ -82,6 +87,7 @@ extension SimWorld {
     private func retry(_ room: RoomName, _ id: MessageID, _ client: SimClient) {
         count(.retried)
         client.failed.removeAll { $0.id == id }
+        _ = client.rooms[room]?.record.retry(id)
         write(.message(.retried, names.of(id), room: room.text, who: client.who, at: now))
         feed(client, .retry(room, id))
     }

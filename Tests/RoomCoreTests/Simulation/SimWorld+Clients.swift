@@ -12,14 +12,17 @@ extension SimWorld {
         tell("\(client.who) starts")
         client.life += 1
         (client.jobs, client.storeIsFree, client.isVoiding) = ([], now, false)
-        (client.waiting, client.failed, client.phases, client.members) = ([], [], [:], [:])
+        (client.waiting, client.failed, client.rooms) = ([], [], [:])
         noteStart(of: client)
         client.machine = RoomsMachine(policy: RoomsPolicy(), seed: random.next())
         client.due = nil
         feed(client, .calendar(calendar(of: client)))
         let waiting = client.store.rooms.filter { !$0.value.outbox.isEmpty }.keys.sorted()
         feed(client, .storeOpened(client.store.device, keeps: .max, waiting: waiting))
-        for (room, wish) in client.wishes.sorted(by: { $0.key < $1.key }) { feed(client, .join(room, wish)) }
+        for (room, wish) in client.wishes.sorted(by: { $0.key < $1.key }) {
+            open(room, wish, client)
+            feed(client, .join(room, wish))
+        }
         agenda.plan(.client(client, life: client.life, .connect), at: now + jitter(300))
         agenda.plan(.client(client, life: client.life, .calendar), at: now + 5000)
         if isHostile { agenda.plan(.client(client, life: client.life, .acts), at: now + jitter(plan.actionEvery)) }
@@ -145,7 +148,9 @@ extension SimWorld {
                 return feed(client, .notLoaded(room))
             }
             lastTrouble = now
-            feed(client, .loaded(room, client.store.rooms[room]?.stored ?? StoredRoom()))
+            let stored = client.store.rooms[room]?.stored ?? StoredRoom()
+            load(stored, of: room, client)
+            feed(client, .loaded(room, stored))
         case .commit(let number, let changes):
             if client.isVoiding { return }
             if isHostile, now < client.isFullUntil, !oneIn(3) {

@@ -85,7 +85,7 @@ extension SimWorld {
         clients.allSatisfy { client in
             client.isAway
                 || rooms.allSatisfy { room in
-                    guard let stored = client.store.rooms[room], let log = hub.log.rooms[room], case .live = client.phases[room] else {
+                    guard let stored = client.store.rooms[room], let log = hub.log.rooms[room], case .live = client.phase(of: room) else {
                         return false
                     }
                     return stored.cursor == LogPosition(epoch: log.epoch, seq: log.head) && !stored.outbox.contains { $0.waits }
@@ -96,7 +96,7 @@ extension SimWorld {
     /// Whether everybody was told who is present.
     private var seesAll: Bool {
         let truth = present.sorted()
-        return clients.allSatisfy { client in client.isAway || rooms.allSatisfy { client.members[$0]?.sorted() == truth } }
+        return clients.allSatisfy { client in client.isAway || rooms.allSatisfy { client.members(of: $0).sorted() == truth } }
     }
 }
 

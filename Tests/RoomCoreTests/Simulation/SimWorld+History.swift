@@ -44,10 +44,9 @@ extension SimWorld {
 
     /// An app hears something.
     func hear(_ news: RoomsNews, _ client: SimClient) {
+        note(news, client)
         switch news {
         case .welcomed(_, let connection, _, let expires): (client.connection, client.expires) = (connection, expires)
-        case .phase(let room, let phase):
-            client.phases[room] = phase
         case .queued(let room, let id, let cseq):
             count(.queued)
             client.waiting.append((room, id))
@@ -85,12 +84,11 @@ extension SimWorld {
             guard let stored = client.store.rooms[room], stored.cursor.epoch != 0 else { return }
             let epoch = names.of(stored.cursor.epoch)
             write(.entries(.paged, items, epoch: epoch, seq: stored.first, room: room.text, who: client.who, at: now))
-        case .members(let room, let members, _): client.members[room] = members.map { "\($0.user)/\($0.connection)" }
         case .renewed:
             count(.renewals)
             // What was numbered anew since stands in an older copy under its old number, and nothing could prove it to be the same.
             client.backup?.dropOutbox()
-        case .noPage, .typing, .read, .signal, .storeFailed: break
+        case .phase, .members, .noPage, .typing, .read, .signal, .storeFailed: break
         }
     }
 
@@ -143,8 +141,9 @@ extension SimWorld {
             var stored = HistoryEvent.entries(.store, items, epoch: epoch, seq: room.cursor.seq, room: name.text, who: client.who, at: now)
             stored.limit = client.store.limit
             write(stored)
-            write(.names(.members, client.members[name] ?? [], room: name.text, who: client.who, at: now))
-            if case .live = client.phases[name] {} else { broken("\(client.who) is not live in \(name): \(client.phases[name] as Any)") }
+            write(.names(.members, client.members(of: name), room: name.text, who: client.who, at: now))
+            if case .live = client.phase(of: name) {} else { broken("\(client.who) is not live in \(name): \(client.phase(of: name) as Any)") }
         }
+        judgeRooms(of: client)
     }
 }

@@ -8,31 +8,27 @@ public import RoomCore
 /// It is as good after any number of reconnects. When the app ends, the message lives on in the outbox, and ``Room/receipt(for:)`` of the
 /// next start gives another receipt for it.
 public final class Receipt: Sendable {
-    private struct State {
-        var stage: DeliveryStage
-        var ending: RoomsError?
-    }
     /// The name of the message.
     public let id: MessageID
     /// Where it goes.
     public let room: RoomName
     let shell: RoomsShell
+    /// Another one for each receipt.
+    let number: UInt64
     let changes = Changes()
-    private let state: LockedValue<State>
 
-    init(id: MessageID, room: RoomName, stage: DeliveryStage, shell: RoomsShell) {
+    init(id: MessageID, room: RoomName, shell: RoomsShell) {
         (self.id, self.room, self.shell) = (id, room, shell)
-        state = LockedValue(State(stage: stage))
+        number = shell.access { view in view.nextNumber() }
     }
 
+    deinit { shell.access { view in view.books[room]?.unfollow(number) } }
+
     /// What has become of it so far.
-    public var stage: DeliveryStage { state.withLockedValue(\.stage) }
+    public var stage: DeliveryStage { shell.access { view in view.books[room]?.record.stage(for: number) } ?? .submitted }
 
-    var ending: RoomsError? { state.withLockedValue(\.ending) }
-
-    /// Whoever calls announces the change.
-    func note(_ stage: DeliveryStage) { state.withLockedValue { $0.stage = stage } }
-    func end(_ error: RoomsError) { state.withLockedValue { $0.ending = $0.ending ?? error } }
+    /// Why nothing more becomes of it; nil while something may.
+    var ending: RoomsError? { shell.access { view in view.ending(of: self) } }
 
     /// Waits until the hub has the message on disk; returns its place.
     ///

@@ -2,19 +2,6 @@ import Holdfast
 import HoldfastProtocols
 public import RoomCore
 
-/// What one who follows a room takes next.
-public enum RoomUpdate: Hashable, Sendable {
-    /// The next entry, in order.
-    case entry(Entry)
-    /// What came before no longer joins what follows: forget it, the stored part of the room begins anew and ends at this place.
-    ///
-    /// It happens after a long absence, when the room's log was lost, and to a reader that was slower than what the store keeps.
-    case replaced(LogPosition)
-
-    /// The entry, if it is one.
-    public var entry: Entry? { if case .entry(let entry) = self { entry } else { nil } }
-}
-
 /// The entries of a room: those that are stored, then those that come; see ``Room/messages``.
 ///
 /// There is no gap and no repeat, neither between what is stored and what comes, nor over any loss of the connection. A reader that is slow
@@ -48,27 +35,27 @@ final class RoomReader: Sendable {
 
     init(_ room: Room, after position: LogPosition?) {
         self.room = room
-        (number, changes) = room.shell.addReader(room.name, after: position)
+        number = room.shell.addReader(room.name, after: position)
+        changes = room.shell.access { view in view.books[room.name]?.changes } ?? Changes()
     }
 
     deinit { room.shell.removeReader(room.name, number) }
 
     func next() async throws(RoomsError) -> RoomUpdate? {
         while !Task.isCancelled {
-            switch room.shell.step(room.name, number, changes) {
-            case .update(let update): return update
-            case .read(let position, let generation):
-                do throws(RoomsError) {
-                    if let update = try await room.shell.fill(room.name, number, after: position, generation: generation) {
-                        return update
-                    }
-                } catch {
-                    if case .cancelled = error { return nil }
-                    throw error
+            let version = changes.version
+            do throws(RoomsError) {
+                switch try room.shell.step(room.name, number) {
+                case .update(let update): return update
+                case .read(let position, let generation):
+                    if let update = try await room.shell.fill(room.name, number, after: position, generation: generation) { return update }
+                case .wait: await changes.next(after: version)
                 }
-            case .wait(let version): await changes.next(after: version)
-            case .end(.closed), .end(.left): return nil
-            case .end(let error): throw error
+            } catch {
+                switch error {
+                case .closed, .left, .cancelled: return nil
+                default: throw error
+                }
             }
         }
         return nil

@@ -36,11 +36,8 @@ struct RoomsCoding: ProtocolCoding {
 
 extension RoomsView {
     static func coding(for opening: Opening, in shell: RoomsShell) async throws(ConnectionEnd) -> RoomsCoding {
-        let pause = shell.access { view in view.awayUntil } - shell.time.now()
-        // The hub had ended the last connection itself, before it was known how long to stay away.
-        if pause > .zero { throw .again(after: pause) }
         let token: String?
-        do throws(RoomsError) { token = try await shell.freshToken() } catch {
+        do throws(RoomsError) { token = try await shell.context.token() } catch {
             guard error.isRetryable || Task.isCancelled else {
                 shell.access { view in view.ending = view.ending ?? error }
                 shell.changes.announce()
@@ -61,41 +58,17 @@ extension RoomsView {
     static func pace(in shell: RoomsShell) async {
         await shell.context.storeChanges.first { mayReadOn(in: shell) ? () : nil }
     }
-
-    /// Shows a fresh token on the present connection.
-    mutating func renewToken(in shell: RoomsShell) {
-        renewal?.cancel()
-        // SAFETY: holds the shell weakly; cancelled with the connection, by the next one, and at the end.
-        renewal = Task { [weak shell] in
-            guard let token = try? await shell?.freshToken(), !Task.isCancelled else { return }
-            shell?.command(.token(token))
-        }
-    }
 }
 
-extension RoomsShell {
-    /// Asks the provider; bounded, for the hub waits for its answer.
-    fileprivate func freshToken() async throws(RoomsError) -> String? {
-        guard let provider = context.token else { return nil }
-        let (answer, changes) = (LockedValue<Result<String, RoomsError>?>(nil), Changes())
-        // SAFETY: cancelled when the wait is over, and then left to itself: a provider that does not heed that must not hold up the rooms.
-        let asking = Task { [secrets = context.secrets] in
-            let outcome: Result<String, RoomsError>
-            do {
-                outcome = .success(try await provider())
-            } catch let error as CredentialUnavailable where !error.isRetryable {
-                outcome = .failure(.refused(Refusal(.token, "\(error)")))
-            } catch {
-                // What an error of the app's says may be secret: the address of a service with its token, say.
-                outcome = .failure(.timedOut("the token (\(type(of: error)))"))
+extension RoomsContext {
+    fileprivate func token() async throws(RoomsError) -> String? {
+        do throws(TokenSource.Failure) { return try await tokens?.token() } catch {
+            switch error {
+            case .refused(let refusal): throw .refused(Refusal(.token, "\(refusal)"))
+            case .failed(let type): throw .timedOut("the token (\(type))")
+            case .timedOut: throw .timedOut("the token")
+            case .cancelled: throw .cancelled
             }
-            if case .success(let secret) = outcome { secrets.hide(secret) }
-            answer.withLockedValue { $0 = outcome }
-            changes.announce()
-        }
-        defer { asking.cancel() }
-        return try await wait(for: "the token", isLocal: true, on: changes, within: context.options.tokenPatience) {
-            () throws(RoomsError) in try answer.withLockedValue(\.self)?.get()
         }
     }
 }

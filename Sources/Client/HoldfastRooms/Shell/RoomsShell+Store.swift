@@ -59,7 +59,7 @@ extension RoomsShell {
             do {
                 let stored = try await context.store.room(room)
                 report { view, actions in
-                    view.load(stored, into: room, &actions)
+                    view.change(room, &actions) { $0.load(stored) }
                     return .loaded(room, stored)
                 }
             } catch {
@@ -100,29 +100,5 @@ extension RoomsView {
         return .load(room)
     }
 
-    /// Takes what the store holds of a room; receipts of what is on disk and was to be written learn what is known of it.
-    fileprivate mutating func load(_ stored: StoredRoom, into room: RoomName, _ actions: inout [Action]) {
-        books[room]?.load(stored)
-        wake(room, &actions)
-        guard let book = books[room] else { return }
-        for receipt in book.liveReceipts {
-            actions.append(.release(receipt))
-            guard receipt.stage == .submitted, let stage = book.status.outbox.first(where: { $0.id == receipt.id })?.stage else { continue }
-            receipt.note(stage)
-            actions.append(.announce(receipt.changes))
-        }
-    }
-
-    fileprivate mutating func settle(_ actions: inout [Action]) {
-        for name in books.keys {
-            // Those that were to be sent after all are on disk as they were.
-            for (id, failure) in books[name]?.retried ?? [:] { step(name, id, .failed(failure), &actions) }
-            books[name]?.status.outbox.removeAll { $0.stage == .submitted }
-            wake(name, &actions)
-            for receipt in books[name]?.liveReceipts ?? [] {
-                receipt.end(receipt.stage == .submitted ? .notQueued(.closed) : ending ?? .closed)
-                actions += [.release(receipt), .announce(receipt.changes)]
-            }
-        }
-    }
+    fileprivate mutating func settle(_ actions: inout [Action]) { for room in books.keys { change(room, &actions) { $0.settle() } } }
 }

@@ -13,7 +13,8 @@ typealias RoomsShell = ProtocolShell<RoomsView>
 struct RoomsContext: Sendable {
     let store: any RoomStore
     let options: RoomsOptions
-    let token: TokenProvider?
+    /// Nil if the hub needs no token.
+    let tokens: TokenSource?
     let calendar: @Sendable () -> Int64
     let secrets: SessionSecrets
     /// The state of all rooms together.
@@ -24,7 +25,7 @@ struct RoomsContext: Sendable {
     /// How long the machine waits, and how much it keeps.
     var policy: RoomsPolicy {
         var policy = options.policy
-        policy.tokenMargin = token == nil ? nil : options.tokenMargin
+        policy.tokenMargin = tokens == nil ? nil : options.tokenMargin
         return policy
     }
 }
@@ -43,9 +44,8 @@ struct RoomsView: ProtocolView {
     enum Action {
         case announce(Changes)
         case finish(AsyncStream<ReceivedSignal>.Continuation)
-        case cancel(Task<Void, Never>)
-        /// The last reference to it must not go while the lock is held.
-        case release(Receipt)
+        case renewToken
+        case cancelRenewal
     }
     /// Transactions that wait for the store, before the socket is read no further.
     private static let storeBacklog = 64
@@ -60,9 +60,7 @@ struct RoomsView: ProtocolView {
     /// Nil until the store is open.
     var device: DeviceID?
     private(set) var limits = RoomsLimits()
-    var lastNumber: UInt64 = 0
-    var lastPage: Int64 = 0
-    var renewal: Task<Void, Never>?
+    private var lastNumber: UInt64 = 0
     /// What keeps us from the hub, until it knows us.
     private var cause: RoomsError?
     /// This side has ended the connection, for that cause: it says more than that the connection was closed.
@@ -70,8 +68,6 @@ struct RoomsView: ProtocolView {
     /// Why nothing more happens; the socket may still be closing.
     var ending: RoomsError?
     private(set) var isOver = false
-    /// The hub is not to hear of us before.
-    private(set) var awayUntil = Moment.start
 
     var mayReadOn: Bool { orders.count < Self.storeBacklog || isOver }
 
@@ -85,11 +81,13 @@ struct RoomsView: ProtocolView {
         return coding == nil && device != nil ? .offline : .connecting
     }
 
-    func status(of room: RoomName) -> RoomStatus {
-        var status = books[room]?.status ?? RoomStatus()
-        status.user = user
-        return status
+    /// For readers, receipts and the like.
+    mutating func nextNumber() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
     }
+
+    func status(of room: RoomName) -> RoomStatus { books[room]?.record.status ?? RoomStatus() }
 
     // MARK: - The connection
 
@@ -103,14 +101,12 @@ struct RoomsView: ProtocolView {
         if isRetrying { isDropped = false }
         guard coding != nil else { return }
         (coding, isOnline) = (nil, false)
-        if let renewal = renewal.take() { actions.append(.cancel(renewal)) }
-        actions.append(.announce(shell.context.changes))
+        actions += [.cancelRenewal, .announce(shell.context.changes)]
     }
 
     mutating func drop(_ end: ConnectionEnd, in shell: RoomsShell) {
         switch end {
-        case .reconnect(let pause, _, _): awayUntil = shell.time.now() + pause
-        case .reject: break
+        case .reconnect, .reject: break
         case .cut, .close, .stop: return
         }
         if !isOnline, !isDropped, let coding { drop(for: refusal.map { .refused($0) } ?? coding.silence) }
@@ -123,17 +119,35 @@ struct RoomsView: ProtocolView {
         switch event {
         case .load(let room): order(.load(room), in: shell, &actions)
         case .commit(let number, let list): order(.commit(number, list), in: shell, &actions)
-        case .tokenWanted: renewToken(in: shell)
+        case .tokenWanted: actions.append(.renewToken)
         case .refused(let refusal): self.refusal = refusal
         case .unreadable: drop(for: .notAHub("what it sent is no frame of the protocol"))
         case .stopped(let refusal):
             ending = ending ?? .refused(refusal)
             actions.append(.announce(shell.context.changes))
-        case .news(.welcomed(let user, _, let limits, _)):
-            (isOnline, self.user, self.limits, cause) = (true, user, limits, nil)
-            actions.append(.announce(shell.context.changes))
-        case .news(let news): hear(news, &actions)
+        case .news(let news): hear(news, in: shell, &actions)
         }
+    }
+
+    private mutating func hear(_ news: RoomsNews, in shell: RoomsShell, _ actions: inout [Action]) {
+        switch news {
+        case .welcomed(let user, _, let limits, _):
+            (isOnline, self.user, self.limits, cause) = (true, user, limits, nil)
+            for room in books.keys { change(room, &actions) { $0.hear(news) } }
+            actions.append(.announce(shell.context.changes))
+        case .renewed(let device): self.device = device
+        case .signal(let room, let user, let connection, let signal):
+            for reader in books[room]?.signals.values.map(\.self) ?? [] {
+                reader.yield(ReceivedSignal(user: user, connection: connection, signal: signal))
+            }
+        default: if let room = news.room { change(room, &actions) { $0.hear(news) } }
+        }
+    }
+
+    /// Changes what is known of a room, and wakes those who wait for it; nil if it was never joined.
+    @discardableResult
+    mutating func change<Value>(_ room: RoomName, _ actions: inout [Action], _ body: (inout RoomRecord) -> Value) -> Value? {
+        books[room]?.change(&actions, body)
     }
 
     private mutating func order(_ order: StoreOrder, in shell: RoomsShell, _ actions: inout [Action]) {
@@ -146,24 +160,28 @@ struct RoomsView: ProtocolView {
         (isOver, ending) = (true, error)
         actions += [.announce(shell.context.changes), .announce(shell.context.storeChanges)]
         for book in books.values {
-            for receipt in book.liveReceipts {
-                actions.append(.release(receipt))
-                // What is being written ends when that is known.
-                if receipt.stage == .submitted, device != nil { continue }
-                if case .closed = error, receipt.stage == .submitted { receipt.end(.notQueued(.closed)) } else { receipt.end(error) }
-                actions.append(.announce(receipt.changes))
-            }
-            actions += book.readers.values.map { .announce($0.changes) } + [.announce(book.changes)]
-            actions += book.signals.values.map { .finish($0) }
+            actions += book.followed.map { .announce($0) } + [.announce(book.changes)] + book.signals.values.map { .finish($0) }
         }
+    }
+
+    /// Why nothing more becomes of a message; nil while something may.
+    func ending(of receipt: Receipt) -> RoomsError? {
+        let record = books[receipt.room]?.record
+        if let refusal = record?.refusal(for: receipt.number) { return .notQueued(refusal) }
+        guard isOver, let ending else { return nil }
+        guard record?.stage(for: receipt.number) == .submitted else { return ending }
+        // What is being written ends when that is known.
+        if device != nil { return nil }
+        if case .closed = ending { return .notQueued(.closed) }
+        return ending
     }
 
     static func perform(_ action: Action, in shell: RoomsShell) {
         switch action {
         case .announce(let changes): changes.announce()
         case .finish(let stream): stream.finish()
-        case .cancel(let task): task.cancel()
-        case .release: break
+        case .renewToken: shell.context.tokens?.renew { [weak shell] token in shell?.command(.token(token)) }
+        case .cancelRenewal: shell.context.tokens?.cancelRenewal()
         }
     }
 }

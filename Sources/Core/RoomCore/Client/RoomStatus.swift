@@ -1,5 +1,3 @@
-public import RoomCore
-
 /// All that is known of a room at one moment, but for its entries.
 public struct RoomStatus: Hashable, Sendable {
     /// Where it stands.
@@ -43,7 +41,7 @@ public struct RoomMember: Hashable, Sendable, Identifiable {
     public init(user: UserName, connections: [PresentMember]) { (self.user, self.connections) = (user, connections) }
 
     /// Puts the connections of a user together.
-    static func grouped(_ members: [PresentMember]) -> [RoomMember] {
+    package static func grouped(_ members: [PresentMember]) -> [RoomMember] {
         Dictionary(grouping: members, by: \.user).map { user, connections in
             RoomMember(user: user, connections: connections.sorted { $0.connection < $1.connection })
         }.sorted { $0.user < $1.user }
@@ -60,9 +58,40 @@ public struct PendingMessage: Hashable, Sendable, Identifiable {
     public let content: Publication.Content
     /// What has become of it.
     public internal(set) var stage: DeliveryStage
+    /// Its number in the outbox; nil before it has one.
+    var cseq: Int64?
 
     /// A message that waits.
     public init(id: MessageID, sent: Int64, content: Publication.Content, stage: DeliveryStage) {
         (self.id, self.sent, self.content, self.stage) = (id, sent, content, stage)
+    }
+}
+
+/// What has become of a message: the ladder from the app to the other members.
+public enum DeliveryStage: Hashable, Sendable {
+    /// It is being written to the outbox.
+    case submitted
+    /// It is in the outbox, on disk: it survives the end of the app.
+    case queued
+    /// It was handed to a connection; if that is lost, it is sent again.
+    case sent
+    /// The hub has it on disk, at this place of the room's order; a number of 0 if retention has passed it.
+    case stored(LogPosition)
+    /// It is stored, and these others have read up to it.
+    case seen(LogPosition, by: [UserName])
+    /// It will not be sent, unless it is retried.
+    case failed(OutboxFailure)
+    /// The app has discarded it.
+    case discarded
+
+    /// Why a message will not be sent; nil of all others.
+    public var failure: OutboxFailure? { if case .failed(let failure) = self { failure } else { nil } }
+
+    /// The place of a message that is stored.
+    public var position: LogPosition? {
+        switch self {
+        case .stored(let position), .seen(let position, _): position
+        case .submitted, .queued, .sent, .failed, .discarded: nil
+        }
     }
 }

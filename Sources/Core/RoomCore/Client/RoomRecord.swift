@@ -1,0 +1,291 @@
+/// What an app sees of a room: a value that follows what ``RoomsMachine`` tells and what the app asks for.
+///
+/// The outbox that it shows is the one place that says what has become of a message. Only what must be known longer, because the app follows the
+/// message, is kept beside it.
+package struct RoomRecord: Hashable, Sendable {
+    /// What became of a question for older entries.
+    package enum PageOutcome: Hashable, Sendable {
+        case page([Entry], reachedBeginning: Bool)
+        case none(Refusal?)
+    }
+    /// A message that the app follows.
+    private struct Followed: Hashable, Sendable {
+        let id: MessageID
+        /// What is known of it; it may have left the outbox since.
+        var stage: DeliveryStage
+        /// Why it was not taken into the outbox.
+        var refusal: OutboxRefusal?
+    }
+
+    /// All but the entries.
+    package private(set) var status = RoomStatus()
+    /// What is stored of the room is known.
+    package private(set) var isLoaded = false
+    /// The app wants all that the hub retains.
+    private var startsAtBeginning = false
+    /// What came before the last entries is still being fetched; who reads from the beginning waits for it.
+    var isFilling = false
+    /// Counts how often what is stored was replaced.
+    var generation: UInt64 = 0
+    var readers: [UInt64: RoomReading] = [:]
+    /// Questions for older entries that somebody waits for, and what became of them.
+    private var pages: [Int64: PageOutcome?] = [:]
+    /// Failed messages that are being queued anew, and why they failed.
+    private var retried: [MessageID: OutboxFailure] = [:]
+    /// By the numbers of their followers.
+    private var followed: [UInt64: Followed] = [:]
+    /// Who follows a message. One that was sent, left the outbox and was sent again under its id is another, with another follower.
+    private var followers: [MessageID: UInt64] = [:]
+    /// Followers of messages of which something new is known.
+    private var changed: [UInt64] = []
+
+    /// - Parameter user: Who we are; nil before the hub has said it.
+    package init(user: UserName? = nil) { status.user = user }
+
+    // MARK: - What the app asks for
+
+    package mutating func join(_ wish: JoinWish) {
+        startsAtBeginning = wish.start == .beginning
+        if status.phase == .left { status.phase = .loading }
+    }
+
+    package mutating func leave() {
+        status.phase = .left
+        (status.members, status.total, status.typing) = ([], 0, [])
+    }
+
+    /// The user has read up to an entry; false if that says nothing new.
+    package mutating func markRead(upTo seq: Int64) -> Bool {
+        guard seq > status.read, seq <= status.cursor.seq else { return false }
+        status.read = seq
+        return true
+    }
+
+    /// A message is to be written to the outbox.
+    package mutating func submit(_ id: MessageID, sent: Int64, _ content: Publication.Content) {
+        followers[id] = nil
+        status.outbox.append(PendingMessage(id: id, sent: sent, content: content, stage: .submitted))
+    }
+
+    /// A failed message is to be sent after all; false if it has not failed.
+    package mutating func retry(_ id: MessageID) -> Bool {
+        guard let place = place(of: id), let failure = status.outbox[place].stage.failure else { return false }
+        retried[id] = failure
+        show(.submitted, at: place)
+        return true
+    }
+
+    /// Whether a message can still be taken back.
+    package func mayDiscard(_ id: MessageID) -> Bool { place(of: id).map { status.outbox[$0].stage.position == nil } ?? false }
+
+    package func isWaiting(_ id: MessageID) -> Bool { place(of: id) != nil }
+
+    private func place(of id: MessageID) -> Int? { status.outbox.firstIndex { $0.id == id } }
+
+    // MARK: - Followed messages
+
+    /// The app wants to know what becomes of a message that is in the outbox; false if none of this name is.
+    package mutating func follow(_ id: MessageID, as follower: UInt64) -> Bool {
+        guard let place = place(of: id) else { return false }
+        followed[follower] = Followed(id: id, stage: status.outbox[place].stage)
+        followers[id] = follower
+        return true
+    }
+
+    package mutating func unfollow(_ follower: UInt64) {
+        guard let id = followed.removeValue(forKey: follower)?.id, followers[id] == follower else { return }
+        followers[id] = nil
+    }
+
+    package func follower(of id: MessageID) -> UInt64? { followers[id] }
+    /// What has become of a followed message.
+    package func stage(for follower: UInt64) -> DeliveryStage? { followed[follower]?.stage }
+    /// Why a followed message was not taken into the outbox.
+    package func refusal(for follower: UInt64) -> OutboxRefusal? { followed[follower]?.refusal }
+
+    /// The followers of messages of which something new is known since the last time.
+    package mutating func takeChanged() -> [UInt64] {
+        defer { changed = [] }
+        return changed
+    }
+
+    private mutating func show(_ stage: DeliveryStage, at place: Int) {
+        status.outbox[place].stage = stage
+        if let follower = followers[status.outbox[place].id] { note(stage, for: follower) }
+    }
+
+    private mutating func note(_ stage: DeliveryStage, for follower: UInt64) {
+        followed[follower]?.stage = stage
+        changed.append(follower)
+    }
+
+    /// A message has come further. It stays in the outbox until its entry is here, so that no screen misses it in between.
+    private mutating func move(_ id: MessageID, to stage: DeliveryStage) {
+        retried[id] = nil
+        let (place, follower) = (place(of: id), followers[id])
+        // A copy that is sent again does not take back what is known.
+        if stage == .sent, (follower.flatMap { self.stage(for: $0) } ?? place.map { status.outbox[$0].stage })?.position != nil { return }
+        let readers = stage.position.map { self.readers(of: $0) } ?? []
+        if let follower { note(stage.position.flatMap { readers.isEmpty ? nil : .seen($0, by: readers) } ?? stage, for: follower) }
+        guard let place else { return }
+        switch stage {
+        case .stored(let position) where position.epoch == status.cursor.epoch && position.seq > status.cursor.seq:
+            status.outbox[place].stage = stage
+        case .stored, .seen, .discarded: status.outbox.remove(at: place)
+        case .submitted, .queued, .sent, .failed: status.outbox[place].stage = stage
+        }
+    }
+
+    private mutating func refuse(_ id: MessageID, _ refusal: OutboxRefusal) {
+        // A message that was there before is there still, as it was.
+        if let failure = retried[id] { return move(id, to: .failed(failure)) }
+        guard let place = place(of: id), status.outbox[place].stage == .submitted else { return }
+        status.outbox.remove(at: place)
+        guard let follower = followers[id] else { return }
+        followed[follower]?.refusal = refusal
+        changed.append(follower)
+    }
+
+    /// A message has its number, by which the outbox is in order: one that had failed and is sent after all goes behind those that came after it.
+    private mutating func number(_ id: MessageID, _ cseq: Int64) {
+        guard let place = place(of: id) else { return }
+        var message = status.outbox.remove(at: place)
+        message.cseq = cseq
+        status.outbox.insert(message, at: status.outbox.firstIndex { $0.cseq ?? .max > cseq } ?? status.outbox.count)
+    }
+
+    // MARK: - What the store holds, and what the machine tells
+
+    /// Takes what the store holds; what was submitted meanwhile comes after it.
+    package mutating func load(_ stored: StoredRoom) {
+        (isLoaded, isFilling, retried) = (true, false, [:])
+        if stored.cursor.epoch != status.cursor.epoch || stored.cursor.seq < status.cursor.seq { generation += 1 }
+        (status.cursor, status.first, status.read) = (stored.cursor, stored.first, max(stored.read, status.read))
+        let known = Dictionary(status.outbox.map { ($0.id, $0.stage) }, uniquingKeysWith: { first, _ in first })
+        let rows = stored.outbox.compactMap { row -> PendingMessage? in
+            guard let content = row.publication.content else { return nil }
+            let stage: DeliveryStage
+            switch row.state {
+            case .queued:
+                let before = known[row.publication.id] ?? .queued
+                stage = before == .submitted ? .queued : before
+            case .burning(let failure), .failed(let failure): stage = .failed(failure)
+            }
+            var message = PendingMessage(id: row.publication.id, sent: row.publication.sent, content: content, stage: stage)
+            message.cseq = row.publication.cseq
+            return message
+        }
+        let ids = Set(rows.map(\.id))
+        status.outbox = rows + status.outbox.filter { !ids.contains($0.id) && ($0.stage == .submitted || $0.stage.position != nil) }
+        for message in rows {
+            if let follower = followers[message.id], stage(for: follower) == .submitted { note(message.stage, for: follower) }
+        }
+        dropShown()
+    }
+
+    /// Takes what the machine tells of this room, or of all.
+    package mutating func hear(_ news: RoomsNews) {
+        switch news {
+        case .welcomed(let user, _, _, _): status.user = user
+        // All that is in the outbox is numbered anew, in the same order.
+        case .renewed: for place in status.outbox.indices where status.outbox[place].cseq != nil { status.outbox[place].cseq = 0 }
+        case .signal: break
+        case .storeFailed: break  // Each message that it concerns is refused, and what was to be stored comes again.
+        case .phase(_, let phase): status.phase = phase
+        case .queued(_, let id, let cseq):
+            move(id, to: .queued)
+            number(id, cseq)
+        case .sent(_, let id): move(id, to: .sent)
+        case .stored(_, let id, let position): move(id, to: .stored(position))
+        case .failed(_, let id, let failure): move(id, to: .failed(failure))
+        case .discarded(_, let id): move(id, to: .discarded)
+        case .refused(_, let id, let refusal): refuse(id, refusal)
+        case .appended(_, let epoch, let entries): append(entries, epoch: epoch)
+        case .replaced(_, let position, let entries): replace(position, entries)
+        case .page(_, let number, let entries, let reachedBeginning):
+            prepend(entries, reachedBeginning: reachedBeginning)
+            if pages[number] != nil { pages[number] = .some(.page(entries, reachedBeginning: reachedBeginning)) }
+        case .noPage(_, let number, let refusal):
+            if number == 0 { isFilling = false }
+            if pages[number] != nil { pages[number] = .some(.none(refusal)) }
+        case .members(_, let members, let total): (status.members, status.total) = (RoomMember.grouped(members), total)
+        case .typing(_, let users): status.typing = users
+        case .read(_, let reader, let seq): read(by: reader, upTo: seq)
+        }
+    }
+
+    private mutating func read(by reader: UserName, upTo seq: Int64) {
+        status.reads[reader] = max(seq, status.reads[reader] ?? 0)
+        if reader == status.user { return status.read = max(seq, status.read) }
+        for (follower, message) in followed {
+            guard let position = message.stage.position else { continue }
+            let readers = readers(of: position)
+            if !readers.isEmpty, message.stage != .seen(position, by: readers) { note(.seen(position, by: readers), for: follower) }
+        }
+    }
+
+    /// Who else has read up to a place.
+    private func readers(of position: LogPosition) -> [UserName] {
+        guard position.epoch == status.cursor.epoch, position.seq > 0 else { return [] }
+        return status.reads.filter { $0.value >= position.seq && $0.key != status.user }.keys.sorted()
+    }
+
+    /// All is over, and everything that was ordered is written: what was submitted and is not among it never will be.
+    package mutating func settle() {
+        // Those that were to be sent after all are on disk as they were.
+        for (id, failure) in retried { move(id, to: .failed(failure)) }
+        for message in status.outbox where message.stage == .submitted { refuse(message.id, .closed) }
+    }
+
+    // MARK: - Older entries
+
+    /// Somebody waits for a page of older entries.
+    package mutating func awaitPage(_ number: Int64) { pages[number] = .some(nil) }
+    package mutating func forgetPage(_ number: Int64) { pages[number] = nil }
+    package func page(_ number: Int64) -> PageOutcome? { pages[number] ?? nil }
+
+    // MARK: - Entries
+
+    private mutating func append(_ entries: [Entry], epoch: UInt64) {
+        guard let last = entries.last else { return }
+        status.cursor = LogPosition(epoch: epoch, seq: last.seq)
+        dropShown()
+        offer(entries)
+    }
+
+    private mutating func replace(_ position: LogPosition, _ entries: [Entry]) {
+        generation += 1
+        isFilling = startsAtBeginning && status.cursor == .nowhere && entries.first?.seq ?? 1 > 1
+        if position.epoch != status.cursor.epoch { (status.reads, status.read) = ([:], 0) }
+        (status.cursor, status.first) = (position, entries.first?.seq ?? position.seq + 1)
+        dropShown()
+    }
+
+    private mutating func prepend(_ entries: [Entry], reachedBeginning: Bool) {
+        if let first = entries.first, let last = entries.last, last.seq == status.first - 1 { status.first = first.seq }
+        if reachedBeginning || status.first == 1 { isFilling = false }
+    }
+
+    /// Takes away what is stored and among the entries.
+    private mutating func dropShown() {
+        let cursor = status.cursor
+        status.outbox.removeAll { message in
+            message.stage.position.map { $0.epoch != cursor.epoch || $0.seq <= cursor.seq } ?? false
+        }
+    }
+
+    mutating func skip(to first: Int64) { status.first = max(first, status.first) }
+}
+
+extension RoomsNews {
+    /// The room that it is about; nil if it is about none.
+    package var room: RoomName? {
+        switch self {
+        case .welcomed, .renewed, .storeFailed: nil
+        case .phase(let room, _), .queued(let room, _, _), .sent(let room, _), .stored(let room, _, _), .failed(let room, _, _),
+            .refused(let room, _, _), .discarded(let room, _), .appended(let room, _, _), .replaced(let room, _, _), .page(let room, _, _, _),
+            .noPage(let room, _, _), .members(let room, _, _), .typing(let room, _), .read(let room, _, _), .signal(let room, _, _, _):
+            room
+        }
+    }
+}

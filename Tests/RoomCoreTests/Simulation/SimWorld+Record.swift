@@ -1,0 +1,100 @@
+import RoomCore
+
+/// What an app sees of its rooms, as `RoomRecord` says, and what one who reads them takes.
+struct SimRoom {
+    /// The only reader has this number.
+    static let reader: UInt64 = 1
+    var record = RoomRecord()
+    /// The last entry that the reader took; nil if it is to begin anew.
+    var last: Int64?
+    /// Messages that the app follows.
+    var followed: [UInt64: MessageID] = [:]
+}
+
+extension SimWorld {
+    /// The app joins a room, now or again.
+    func open(_ room: RoomName, _ wish: JoinWish, _ client: SimClient) {
+        if client.rooms[room] == nil { client.rooms[room, default: SimRoom()].record.addReader(SimRoom.reader, after: nil) }
+        client.rooms[room]?.record.join(wish)
+    }
+
+    func follow(_ id: MessageID, sent: Int64, _ content: Publication.Content, in room: RoomName, _ client: SimClient) {
+        guard client.rooms[room] != nil else { return }
+        client.rooms[room]?.record.submit(id, sent: sent, content)
+        let follower = UInt64(client.messages)
+        if client.rooms[room]?.record.follow(id, as: follower) != true { broken("\(client.who) submitted \(id), which is not in the outbox") }
+        client.rooms[room]?.followed[follower] = id
+    }
+
+    /// What the store holds of a room is known; a reader that waited for it goes on.
+    func load(_ stored: StoredRoom, of room: RoomName, _ client: SimClient) {
+        client.rooms[room]?.record.load(stored)
+        read(room, client)
+    }
+
+    func note(_ news: RoomsNews, _ client: SimClient) {
+        guard let room = news.room else {
+            for room in client.rooms.keys { client.rooms[room]?.record.hear(news) }
+            return
+        }
+        client.rooms[room]?.record.hear(news)
+        if case .stored(_, let id, let position) = news, let record = client.rooms[room]?.record, let follower = record.follower(of: id),
+            let known = record.stage(for: follower), known.position != position
+        {
+            broken("\(client.who) was told that \(id) is stored, and shows \(known)")
+        }
+        // Sometimes the reader is slow. No chance of the world's, so that the world goes on as without a reader.
+        if now % 3 > 0 { read(room, client) }
+    }
+
+    /// Reads as long as there is something: no entry is missed or comes twice, unless the reader is told that it begins anew.
+    private func read(_ room: RoomName, _ client: SimClient) {
+        guard var seen = client.rooms[room] else { return }
+        defer { client.rooms[room] = seen }
+        for _ in 0..<10_000 {
+            switch seen.record.step(SimRoom.reader) {
+            case .update(.entry(let entry))?:
+                if let last = seen.last, entry.seq != last + 1 { broken("a reader of \(client.who) got \(entry.seq) after \(last)") }
+                if let stored = client.store.rooms[room]?.entries.first(where: { $0.seq == entry.seq }), stored.id != entry.id {
+                    broken("a reader of \(client.who) got another entry \(entry.seq) than the one on disk")
+                }
+                seen.last = entry.seq
+            case .update(.replaced)?: seen.last = nil
+            case .read(let position, let generation)?:
+                let stored = client.store.rooms[room] ?? SimStore.Room()
+                if stored.cursor.epoch == position.epoch, stored.first <= position.seq + 1, position.seq <= stored.cursor.seq {
+                    let entries = stored.entries.filter { $0.seq > position.seq }.prefix(RoomRecord.readerLimit)
+                    seen.record.fill(SimRoom.reader, Array(entries), after: position.seq, generation: generation)
+                    // What was told may stand further than what is on disk, or before: the news of it comes.
+                    if entries.isEmpty { return }
+                } else {
+                    let update = seen.record.skip(SimRoom.reader, after: position.seq, to: stored.first, generation: generation)
+                    if update == nil { return }
+                    seen.last = nil
+                }
+            case .wait?: return
+            case nil: return broken("\(client.who) has no reader")
+            }
+        }
+        broken("a reader of \(client.who) reads without end")
+    }
+
+    /// At the end, what the app sees is what is on its disk, and it knows what has become of each message.
+    func judgeRooms(of client: SimClient) {
+        for (name, room) in client.rooms.sorted(by: { $0.key < $1.key }) {
+            read(name, client)
+            let stored = client.store.rooms[name] ?? SimStore.Room()
+            let (status, last) = (room.record.status, client.rooms[name]?.last)
+            if status.cursor != stored.cursor { broken("\(client.who) shows \(status.cursor) in \(name), and has \(stored.cursor) on disk") }
+            if let last, last != stored.cursor.seq { broken("a reader of \(client.who) stopped at \(last) of \(stored.cursor) in \(name)") }
+            let waiting = stored.outbox.filter { $0.publication.content != nil }.map(\.publication.id)
+            if status.outbox.map(\.id) != waiting { broken("\(client.who) shows \(status.outbox.map(\.id)) in \(name), and has \(waiting) on disk") }
+            for (follower, id) in room.followed where room.record.refusal(for: follower) == nil {
+                switch room.record.stage(for: follower) {
+                case .stored?, .seen?, .failed?, .discarded?: break
+                case let stage: broken("\(client.who) does not know what became of \(id): \(stage as Any)")
+                }
+            }
+        }
+    }
+}
