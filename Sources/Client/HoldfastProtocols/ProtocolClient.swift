@@ -67,7 +67,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     public func request(
         _ command: (RequestID) -> Rules.Command, cancel: (@Sendable (RequestID) -> Rules.Command)? = nil
     ) async throws(WebSocketError) -> Rules.Event {
-        if let queue = shell.outgoing, queue.count >= OutgoingLimits.senders { await queue.room(below: OutgoingLimits.senders) }
+        _ = await shell.waitForRoom()
         let id = nextRequest()
         let command = command(id)
         return try await Reply.wait { [shell] (id: RequestID) in

@@ -241,6 +241,21 @@ public import WebSocketRuntime
         state.withLockedValue { body(&$0.view, $0.machine) }
     }
 
+    /// Waits while the connection takes nothing, so that what waits to be sent is bounded.
+    ///
+    /// - Parameter patience: How long at most; nil: as long as it takes.
+    /// - Returns: How long it was; nil: there was room.
+    package func waitForRoom(within patience: Duration? = nil) async -> Duration? {
+        guard let queue = outgoing, queue.count >= OutgoingLimits.senders else { return nil }
+        let start = time.now()
+        if let patience {
+            await queue.room(below: OutgoingLimits.senders, until: start + patience, on: time)
+        } else {
+            await queue.room(below: OutgoingLimits.senders)
+        }
+        return time.now() - start
+    }
+
     /// What is sent on the present connection; nil without one.
     @inlinable package var outgoing: Queue? { state.withLockedValue(\.queue) }
     /// Whether nothing more comes.
