@@ -18,6 +18,16 @@ public enum SigningError: Error, Hashable, Sendable {
     case cancelled
 }
 
+extension SigningError {
+    /// Whether the next challenge of the same router will fare no better.
+    package var isHopeless: Bool {
+        switch self {
+        case .field, .cost, .noSuchFunction, .notOffered, .key: true
+        case .foreignNonce, .argon2, .cancelled: false
+        }
+    }
+}
+
 extension SigningError: CustomStringConvertible {
     /// What is wrong, without anything secret.
     public var description: String {

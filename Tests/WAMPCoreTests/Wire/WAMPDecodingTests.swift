@@ -1,6 +1,7 @@
 import CodecCore
 import Testing
 import WAMPCore
+import WebSocketCore
 
 @Suite struct WAMPDecodingTests {
     @Test(arguments: [
@@ -34,6 +35,22 @@ import WAMPCore
             try wampMessage(json: json)
         } throws: { error in
             (error as? WAMPFormatError)?.reason == reason && "\(error)" == words
+        }
+    }
+
+    @Test(arguments: WAMPSerialization.allCases) func `a message comes in the kind of its serialization, and in no other`(
+        serialization: WAMPSerialization
+    ) throws {
+        let message = WAMPMessage.published(request: 1, publication: 2)
+        let written = try message.written(as: serialization)
+        #expect(written.kind == serialization.messageKind)
+        for kind in [MessageKind.text, .binary] {
+            let read = written.withBytes { bytes in
+                Result { () throws(WAMPFormatError) in
+                    try WAMPMessage(decoding: bytes.bytes, of: kind, as: serialization, limits: .standard)
+                }
+            }
+            #expect(read == (kind == written.kind ? .success(message) : .failure(WAMPFormatError(.messageKind))))
         }
     }
 

@@ -14,7 +14,7 @@ final class CallHandle: Sendable {
 
     deinit { cancel() }
 
-    func cancel() { if let handle { shell.cancel(handle) } }
+    func cancel() { if let handle { shell.giveUp(handle) } }
 
     /// Sends the next part of the input; waits for the session, and while the connection takes nothing.
     func send(_ arguments: WAMPArguments, isLast: Bool) async throws(WAMPError) {

@@ -71,7 +71,7 @@ extension WAMPClient {
             let handle = begin(arguments) { result in
                 queue.async { completion(result.flatMap { answer in Result { () throws(WAMPError) in try decode(answer) } }) }
             }
-            return WAMPCancellation { [weak shell] in if let handle { shell?.cancel(handle) } }
+            return WAMPCancellation { [weak shell] in if let handle { shell?.giveUp(handle) } }
         } catch {
             queue.async { completion(.failure(error)) }
             return WAMPCancellation {}

@@ -64,6 +64,6 @@ extension WAMPClient {
     }
 
     private func cancellation(_ handle: ClientHandle?) -> WAMPCancellation {
-        WAMPCancellation { [weak shell] in if let handle { shell?.cancel(handle) } }
+        WAMPCancellation { [weak shell] in if let handle { shell?.giveUp(handle) } }
     }
 }

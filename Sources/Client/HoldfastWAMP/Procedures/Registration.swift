@@ -20,7 +20,7 @@ public struct Registration: Sendable {
     public var isStanding: Bool { record.isStanding }
 
     /// Offers it no longer; calls that run are answered still.
-    public func unregister() { if let handle = record.handle { shell.unregister(handle) } }
+    public func unregister() { if let handle = record.handle { shell.giveUp(handle) } }
 
     /// Offers it no longer, and returns when the calls that run are answered, or the connection is lost, or the task is cancelled.
     public func finish() async {

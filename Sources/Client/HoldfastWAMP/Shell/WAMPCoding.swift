@@ -1,8 +1,10 @@
 import CodecCore
 import Holdfast
 import HoldfastProtocols
+import Logging
 import WAMPCore
 import WebSocketCore
+import WebSocketRuntime
 
 /// How messages are written on one connection, and who the app is there: nonces are used once.
 struct WAMPCoding: ProtocolCoding {
@@ -21,28 +23,58 @@ struct WAMPCoding: ProtocolCoding {
     var greeting: ValueMap { identification.extra }
 
     func decode(_ message: Message) throws -> WAMPMessage? {
-        do throws(WAMPFormatError) {
-            guard (message.kind == .text) == serialization.isText else { throw WAMPFormatError(.messageKind) }
-            let decoded = message.withBytes { bytes in
-                Result { () throws(WAMPFormatError) in try WAMPMessage(decoding: bytes.bytes, as: serialization, limits: limits) }
+        let received = message.withBytes { bytes in
+            Result { () throws(WAMPFormatError) in
+                try WAMPMessage(decoding: bytes.bytes, of: message.kind, as: serialization, limits: limits)
             }
-            let received = try decoded.get()
-            trace.received(received)
-            return received
-        } catch {
-            trace.received(error)
-            throw error
         }
+        trace.received(received)
+        return try received.get()
     }
 
     func encode(_ message: WAMPMessage) throws -> Message {
         trace.sent(message)
-        do {
-            let bytes = try message.encoded(as: serialization)
-            return serialization.isText ? .text(String(decoding: bytes, as: UTF8.self)) : .binary(bytes)
-        } catch {
+        do { return try message.written(as: serialization) } catch {
             trace.unencodable(message, error)
             throw error
         }
+    }
+}
+
+/// What the log hears of messages, in words.
+final class WAMPTrace: Sendable {
+    private let logger: Logger
+    private let payloadLimit: Int
+    private let isOn: Bool
+    private let secrets: SessionSecrets
+    private let names = LockedValue(MessageNames())
+
+    init(_ options: WAMPOptions, hiding secrets: SessionSecrets) {
+        self.secrets = secrets
+        (logger, payloadLimit) = (options.logger, options.logsPayloads ? 2000 : 0)
+        isOn = options.logger.logLevel <= .debug
+    }
+
+    func sent(_ message: WAMPMessage) { if isOn { log("→", message) { $0.noteSent(message) } } }
+
+    func received(_ received: Result<WAMPMessage, WAMPFormatError>) {
+        guard isOn else { return }
+        switch received {
+        case .success(let message): log("←", message) { $0.noteReceived(message) }
+        case .failure(let error): logger.debug("← what is no message: \(secrets.hiding("\(error)"))")
+        }
+    }
+
+    /// Logs a message, and then learns from it.
+    private func log(_ way: String, _ message: WAMPMessage, _ learn: (inout MessageNames) -> Void) {
+        let words = names.withLockedValue { names in
+            defer { learn(&names) }
+            return message.words(names.wording(payloadLimit: payloadLimit))
+        }
+        logger.debug("\(way) \(secrets.hiding(words))")
+    }
+
+    func unencodable(_ message: WAMPMessage, _ error: any Error) {
+        logger.error("\(message.words()) could not be written, and was not sent: \(error)")
     }
 }

@@ -15,14 +15,11 @@ extension WAMPShell {
     /// - Returns: How long it was.
     @discardableResult
     func roomToSend(within patience: Duration?, _ request: @autoclosure () -> String) async throws(WAMPError) -> Duration {
-        guard let queue = outgoing, queue.count >= OutgoingLimits.senders else { return .zero }
-        let start = time.now()
-        let limit = start + (patience ?? context.options.answerPatience).bounded
-        await queue.room(below: OutgoingLimits.senders, until: limit, on: time)
+        let patience = (patience ?? context.options.answerPatience).bounded
+        guard let waited = await waitForRoom(within: patience) else { return .zero }
         if Task.isCancelled { throw WAMPError(.cancelled, request: request(), wasSent: false) }
-        let end = time.now()
-        if end >= limit { throw WAMPError(.timedOut, request: request(), wasSent: false, isRetryable: true) }
-        return end - start
+        if waited >= patience { throw WAMPError(.timedOut, request: request(), wasSent: false, isRetryable: true) }
+        return waited
     }
 
     /// Starts something, unless all is over or the task is cancelled already; then who waits is told at once.
@@ -32,7 +29,7 @@ extension WAMPShell {
     ) -> ClientHandle? {
         let isCrowded = waitingToSend >= OutgoingLimits.reader
         let begun = self.command { view, _ -> (ClientCommand?, Result<ClientHandle, WAMPError>) in
-            if view.isOver { return (nil, .failure((view.ending ?? WAMPError(.closed)).of("\(request)"))) }
+            if let ending = view.standing.ending { return (nil, .failure(ending.of("\(request)"))) }
             // Looked at under the lock: who cancels later finds the handle.
             if reply.isAwaited, Task.isCancelled { return (nil, .failure(WAMPError(.cancelled, request: "\(request)", wasSent: false))) }
             if isCrowded { return (nil, .failure(WAMPError(ClientFailure.tooManyWaiting, of: "\(request)"))) }
@@ -40,20 +37,19 @@ extension WAMPShell {
             view.pending[handle] = WAMPView.Pending(request: request, purpose: purpose, reply: standing)
             return (command(handle), .success(handle))
         }
-        switch begun {
-        case .success(let handle): return handle
-        case .failure(let error):
-            reply.end(.failure(error))
-            return nil
-        }
+        if case .failure(let error) = begun { reply.end(.failure(error)) }
+        return try? begun.get()
     }
 
-    /// Begins something, and waits for its outcome; when the task is cancelled, it is ended.
+    /// Begins something, and waits for its outcome; when the task is cancelled, it is given up.
     private func wait<Value: Sendable>(
-        endingWith end: @escaping @Sendable (WAMPShell, ClientHandle) -> Void, _ begin: (WAMPReply<Value>) -> ClientHandle?
-    ) async throws(WAMPError) -> (Value, ClientHandle?) {
-        try await WAMPReply<Value>.wait(endingWith: { [weak self] handle in if let self { end(self, handle) } }, begin)
+        _ begin: (WAMPReply<Value>) -> ClientHandle?
+    ) async throws(WAMPError) -> (value: Value, handle: ClientHandle?) {
+        try await WAMPReply<Value>.wait(endingWith: { [weak self] handle in self?.giveUp(handle) }, begin)
     }
+
+    /// The app wants no more of something that it has begun.
+    func giveUp(_ handle: ClientHandle) { command { view, actions in (view.giveUp(handle, &actions), ()) } }
 
     // MARK: - Calls
 
@@ -68,7 +64,7 @@ extension WAMPShell {
         var options = options
         let waited = try await roomToSend(within: options.timeout ?? options.joinPatience, "CALL \(uri)")
         if let timeout = options.timeout { options.timeout = timeout - waited }
-        return try await wait(endingWith: { $0.cancel($1) }) { beginCall(uri, arguments, options, $0) }.0
+        return try await wait { beginCall(uri, arguments, options, $0) }.value
     }
 
     /// Starts a call whose result, and perhaps whose input, comes in parts.
@@ -84,13 +80,10 @@ extension WAMPShell {
     /// Sends the next part of a call's input; false while the call waits for the session, or has ended.
     func send(_ handle: ClientHandle, _ part: WAMPArguments, isLast: Bool) -> Bool {
         command { view, _ in
-            let isUnderWay = view.session != nil && view.pending[handle] != nil
+            let isUnderWay = view.standing.session != nil && view.pending[handle] != nil
             return (isUnderWay ? .part(handle, part, isLast: isLast) : nil, isUnderWay)
         }
     }
-
-    /// The app no longer wants a call's result.
-    func cancel(_ handle: ClientHandle) { command(.cancel(handle)) }
 
     // MARK: - Events
 
@@ -103,13 +96,13 @@ extension WAMPShell {
 
     func publish(_ uri: String, _ arguments: WAMPArguments, _ options: PublishOptions) async throws(WAMPError) -> WAMPID? {
         try await roomToSend(within: options.patience, "PUBLISH \(uri)")
-        return try await wait(endingWith: { $0.cancel($1) }) { beginPublication(uri, arguments, options, $0) }.0
+        return try await wait { beginPublication(uri, arguments, options, $0) }.value
     }
 
     func subscribe(_ key: TopicKey, _ options: SubscribeOptions, _ buffer: EventBuffer) async throws(WAMPError) -> EventFeed {
         let mailbox = EventMailbox(buffer.line, time: time)
         let patience = context.options.requestPatience
-        let (_, handle) = try await wait(endingWith: { $0.unsubscribe($1) }) { reply in
+        let (_, handle) = try await wait { reply in
             begin(reply, WAMPRequest(kind: "SUBSCRIBE", uri: key.uri), .listener(mailbox, key), standing: reply) {
                 .subscribe($0, key, options, patience: patience)
             }
@@ -118,24 +111,18 @@ extension WAMPShell {
         return EventFeed(self, handle, mailbox)
     }
 
-    /// A subscriber wants no more.
-    func unsubscribe(_ handle: ClientHandle) {
-        command { view, actions in (view.take(handle, &actions) == nil ? nil : .unsubscribe(handle), ()) }
-    }
-
-    /// The same; returns when the router has answered, if it has to be asked.
+    /// A subscriber wants no more; returns when the router has answered, if it has to be asked.
     func endSubscription(_ handle: ClientHandle) async throws(WAMPError) {
-        let result = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, WAMPError>, Never>) in
-            let reply = WAMPReply<Void>.continuation(continuation)
+        _ = try await wait { (reply: WAMPReply<Void>) in
             let isListener = command { view, actions in
-                guard let listener = view.take(handle, &actions) else { return (nil, false) }
-                let request = WAMPRequest(kind: "UNSUBSCRIBE", uri: listener.request.uri)
-                view.pending[handle] = WAMPView.Pending(request: request, purpose: .leaver(reply))
+                guard case .listener(_, let key)? = view.pending[handle]?.purpose else { return (nil, false) }
+                _ = view.giveUp(handle, &actions)
+                view.pending[handle] = .init(request: WAMPRequest(kind: "UNSUBSCRIBE", uri: key.uri), purpose: .leaver(reply))
                 return (.endSubscription(handle), true)
             }
             if !isListener { reply.end(.success(())) }
+            return nil
         }
-        try result.get()
     }
 
     // MARK: - Procedures
@@ -156,30 +143,30 @@ extension WAMPShell {
         _ uri: String, _ options: RegisterOptions, _ handler: @escaping ProcedureHandler
     ) async throws(WAMPError) -> Registration {
         let record = RegistrationRecord(uri)
-        _ = try await wait(endingWith: { $0.unregister($1) }) { beginRegistration(uri, options, record, handler, $0) }
+        _ = try await wait { beginRegistration(uri, options, record, handler, $0) }
         return Registration(shell: self, record: record)
-    }
-
-    /// A procedure is offered no longer.
-    func unregister(_ handle: ClientHandle) {
-        command { view, actions in (view.take(handle, &actions) == nil ? nil : .unregister(handle), ()) }
     }
 }
 
 extension WAMPView {
-    /// The app wants a subscription or registration no longer; nil if it has ended.
-    fileprivate mutating func take(_ handle: ClientHandle, _ actions: inout [Action]) -> Pending? {
+    /// The app wants no more of something; a call or a publication is over when the machine says so.
+    fileprivate mutating func giveUp(_ handle: ClientHandle, _ actions: inout [Action]) -> ClientCommand? {
         guard let pending = pending[handle] else { return nil }
+        let command: ClientCommand
         switch pending.purpose {
-        case .listener(let mailbox, _): mailbox.finish(.success(()))
+        case .call, .progress, .publication: return .cancel(handle)
+        case .leaver: return nil
+        case .listener(let mailbox, _):
+            mailbox.finish(.success(()))
+            command = .unsubscribe(handle)
         case .procedure(let registration, _):
             registration.end(nil)
             actions.append(.announce(registration.changes))
-        case .call, .progress, .publication, .leaver: return nil
+            command = .unregister(handle)
         }
         self.pending[handle] = nil
-        if let reply = pending.reply { actions.append(.start(reply, .failure(WAMPError(.cancelled, request: "\(pending.request)")))) }
+        if let reply = pending.reply { actions.append(.end(reply, .failure(WAMPError(.cancelled, request: "\(pending.request)")))) }
         actions.append(.release(pending))
-        return pending
+        return command
     }
 }

@@ -3,6 +3,7 @@ import Holdfast
 import HoldfastProtocols
 import Logging
 import WAMPCore
+import WAMPSigning
 
 /// What the machine tells.
 extension WAMPView {
@@ -14,38 +15,33 @@ extension WAMPView {
             actions.append(.run { $0.command(.checked(handle, isGenuine: isGenuine)) })
         case .ended(let ending): end(for: ending, in: shell, &actions)
         case .joined(let session):
-            (self.session, cause) = (session, nil)
+            standing.join(session)
             actions.append(.announce(shell.changes))
             actions.append(.run { $0.context.options.logger.info("session \(session.id) has joined \(session.realm)") })
             // Who has more input for a call that waited for the session waits as well.
             for case .progress(let mailbox) in pending.values.map(\.purpose) { actions.append(.announce(mailbox.changes)) }
         case .parted:
-            session = nil
+            standing.part()
             actions.append(.announce(shell.changes))
         case .testamentFailed(let failure):
-            actions.append(.log(WAMPError(failure, of: "CALL \(Testament.procedure)", because: cause)))
-        case .result(let handle, let details, let arguments, let isFinal): hearResult(handle, details, arguments, isFinal, &actions)
+            actions.append(.log(WAMPError(failure, of: "CALL \(Testament.procedure)", because: standing.cause)))
+        case .result(let handle, _, let arguments, let isFinal): hearResult(handle, arguments, isFinal, &actions)
         case .published(let handle, let publication):
-            if case .publication(let reply)? = pending.removeValue(forKey: handle)?.purpose {
-                actions.append(.publication(reply, .success(publication)))
-            }
+            guard case .publication(let reply)? = pending.removeValue(forKey: handle)?.purpose else { break }
+            actions.append(.publication(reply, .success(publication)))
         case .failed(let handle, let failure): end(handle, failure, &actions)
-        case .subscribed(let handle, _): begun(handle, &actions)
+        case .subscribed(let handle, _), .registered(let handle, _): stand(handle, true, &actions)
         case .unsubscribed(let handle):
             guard case .leaver(let reply)? = pending.removeValue(forKey: handle)?.purpose else { break }
-            actions.append(.start(reply, .success(())))
+            actions.append(.end(reply, .success(())))
         case .event(let handles, _, let publication, let details, let arguments):
             for handle in handles {
                 guard case .listener(let mailbox, let key)? = pending[handle]?.purpose else { continue }
-                let topic = key.match == .exact ? key.uri : details["topic"]?.string ?? key.uri
-                let event = RawEvent(publication: publication, topic: topic, details: details, arguments: arguments)
+                let event = RawEvent(publication: publication, topic: key.topic(of: details), details: details, arguments: arguments)
                 if mailbox.push(.value(event)) { mailbox.finish(.failure(WAMPError(.overrun, request: "EVENT \(key.uri)"))) }
             }
         case .gap(let handles, let gap):
             for case .listener(let mailbox, _) in handles.compactMap({ pending[$0]?.purpose }) { _ = mailbox.push(.note(EventGap(gap))) }
-        case .registered(let handle, _):
-            stand(handle, true, &actions)
-            begun(handle, &actions)
         case .suspended(let handle): stand(handle, false, &actions)
         case .invoked(let handle, let procedure, let details, let arguments):
             invoke(handle, procedure, details, arguments, in: shell, &actions)
@@ -59,27 +55,20 @@ extension WAMPView {
             } else if isFinal {
                 actions.append(.finish(input, .success(())))
             }
-        case .interrupted(let handle, _):
-            guard let running = running[handle] else { break }
-            actions.append(.cancel(running.task))
-            if let input = running.input { actions.append(.finish(input, .success(()))) }
+        case .interrupted(let handle, _): running[handle]?.stop(&actions)
         }
     }
 
-    /// A subscription or registration stands: whoever waits for the first time goes on.
-    private mutating func begun(_ handle: ClientHandle, _ actions: inout [Action]) {
-        if let reply = pending[handle]?.reply.take() { actions.append(.start(reply, .success(()))) }
+    /// A subscription or registration stands, or no longer: whoever waits for the first time goes on.
+    private mutating func stand(_ handle: ClientHandle, _ isStanding: Bool, _ actions: inout [Action]) {
+        if case .procedure(let registration, _)? = pending[handle]?.purpose {
+            registration.stand(isStanding)
+            actions.append(.announce(registration.changes))
+        }
+        if isStanding, let reply = pending[handle]?.reply.take() { actions.append(.end(reply, .success(()))) }
     }
 
-    private func stand(_ handle: ClientHandle, _ isStanding: Bool, _ actions: inout [Action]) {
-        guard case .procedure(let registration, _)? = pending[handle]?.purpose else { return }
-        registration.stand(isStanding)
-        actions.append(.announce(registration.changes))
-    }
-
-    private mutating func hearResult(
-        _ handle: ClientHandle, _ details: ValueMap, _ arguments: WAMPArguments, _ isFinal: Bool, _ actions: inout [Action]
-    ) {
+    private mutating func hearResult(_ handle: ClientHandle, _ arguments: WAMPArguments, _ isFinal: Bool, _ actions: inout [Action]) {
         switch pending[handle]?.purpose {
         case .call(let reply)? where isFinal:
             pending[handle] = nil
@@ -88,7 +77,7 @@ extension WAMPView {
             if mailbox.push(arguments, isFinal: isFinal) {
                 // The consumer is too slow, and a part of a result is not to be left out.
                 let request = pending.removeValue(forKey: handle)?.request.description
-                actions.append(.run { $0.cancel(handle) })
+                actions.append(.run { $0.command(.cancel(handle)) })
                 actions.append(.finish(mailbox, .failure(WAMPError(.overrun, request: request, wasSent: true))))
             } else if isFinal {
                 pending[handle] = nil
@@ -98,27 +87,26 @@ extension WAMPView {
         }
     }
 
-    /// Something that the app waits for or has is over; without a failure because all is.
-    mutating func end(_ handle: ClientHandle, _ failure: ClientFailure?, _ actions: inout [Action]) {
+    /// Something that the app waits for or has is over.
+    mutating func end(_ handle: ClientHandle, _ failure: ClientFailure, _ actions: inout [Action]) {
         guard let pending = pending.removeValue(forKey: handle) else { return }
-        var error = (ending ?? WAMPError(.closed)).of("\(pending.request)")
-        let isOver = failure.map { $0 == .ended } ?? true
+        let (request, isOver) = ("\(pending.request)", failure == .ended)
         // Why the session has ended says more than that it has.
-        if let failure, !isOver { error = WAMPError(failure, of: "\(pending.request)", because: cause ?? ending) }
+        let error = standing.ending.flatMap { isOver ? $0.of(request) : nil } ?? WAMPError(failure, of: request, because: standing.reason)
         switch pending.purpose {
         case .call(let reply): actions.append(.call(reply, .failure(error)))
         case .progress(let mailbox): actions.append(.finish(mailbox, .failure(error)))
         case .publication(let reply): actions.append(.publication(reply, .failure(error)))
         case .listener(let mailbox, _): mailbox.finish(error.code == .closed ? .success(()) : .failure(error))
         // A session that is over has no subscriptions.
-        case .leaver(let reply): actions.append(.start(reply, isOver ? .success(()) : .failure(error)))
+        case .leaver(let reply): actions.append(.end(reply, isOver ? .success(()) : .failure(error)))
         case .procedure(let registration, _):
             registration.end(error)
             actions.append(.announce(registration.changes))
             // It stood once, and perhaps nobody waits for its end.
             if pending.reply == nil, !isOver { actions.append(.log(error)) }
         }
-        if let reply = pending.reply { actions.append(.start(reply, .failure(error))) }
+        if let reply = pending.reply { actions.append(.end(reply, .failure(error))) }
         actions.append(.release(pending))
     }
 
@@ -128,9 +116,8 @@ extension WAMPView {
         _ handle: ClientHandle, _ procedure: ClientHandle, _ details: ValueMap, _ arguments: WAMPArguments, in shell: WAMPShell,
         _ actions: inout [Action]
     ) {
-        guard case .procedure(let registration, let handler)? = pending[procedure]?.purpose else {
-            return actions.append(.run { $0.answer(handle, .failure(WAMPFailure(WAMPURI.Error.noSuchProcedure))) })
-        }
+        // The machine tells of none that was given up.
+        guard case .procedure(let registration, let handler)? = pending[procedure]?.purpose else { return }
         let isInParts = !details.isEmpty && details["progress"] == true
         let input = isInParts ? CallMailbox(shell.time) : nil
         let invocation = Invocation(
@@ -148,6 +135,33 @@ extension WAMPView {
         registration.run()
         running[handle] = Running(task: task, input: input, registration: registration)
     }
+
+    // MARK: - Proofs
+
+    /// The router asks who the app is.
+    private mutating func prove(_ handle: ClientHandle, _ method: String, _ extra: ValueMap, in shell: WAMPShell) {
+        guard let identification = coding?.identification else { return }
+        // SAFETY: cancelled with the connection, at the latest when joining has taken too long.
+        proofs[handle] = Task { [weak shell, secrets = shell.context.secrets] in
+            let (answer, obstacle): (ClientCommand, SigningError?)
+            do {
+                let proof = try await identification.prove(method: method, extra: extra)
+                // Before it stands in a message: that may be logged by the socket, and repeated by the router.
+                secrets.hide(proof.signature)
+                (answer, obstacle) = (.proven(handle, signature: proof.signature, extra: proof.extra), nil)
+            } catch let error as SigningError {
+                (answer, obstacle) = (.unproven(handle, "\(error)", isHopeless: error.isHopeless), error)
+            } catch {
+                // What an error of the app's says may be secret: the address of a service with its token, say.
+                (answer, obstacle) = (.unproven(handle, "\(type(of: error))"), nil)
+            }
+            shell?.command { view, _ in
+                guard view.proofs.removeValue(forKey: handle) != nil else { return (nil, ()) }
+                view.obstacle = obstacle
+                return (answer, ())
+            }
+        }
+    }
 }
 
 extension WAMPShell {
@@ -155,7 +169,7 @@ extension WAMPShell {
     func answer(_ handle: ClientHandle, _ outcome: Result<WAMPArguments, WAMPFailure>) {
         command { view, actions in
             if let handler = view.running.removeValue(forKey: handle) {
-                if handler.isAwaited { handler.registration.rest() }
+                handler.registration.rest()
                 actions.append(.announce(handler.registration.changes))
                 if let input = handler.input { actions.append(.finish(input, .success(()))) }
             }

@@ -3,9 +3,21 @@ import Logging
 import HoldfastProtocols
 import ProtocolCore
 import WAMPCore
+import WAMPSigning
 
 /// Runs a `ClientMachine`.
 typealias WAMPShell = ProtocolShell<WAMPView>
+
+/// Who gets the outcome of a request; exactly once.
+typealias WAMPReply<Value: Sendable> = Reply<Value, WAMPError>
+
+/// A request in words.
+struct WAMPRequest: Sendable, CustomStringConvertible {
+    let kind: String
+    let uri: String
+
+    var description: String { "\(kind) \(uri)" }
+}
 
 /// What is the same for all of a client's life.
 struct WAMPContext: Sendable {
@@ -50,46 +62,42 @@ struct WAMPView: ProtocolView {
         /// Who waits for the subscription or registration to stand for the first time.
         var reply: WAMPReply<Void>?
     }
-    /// A handler at work.
+    /// A handler at work whose caller can still get its answer.
     struct Running {
         let task: Task<Void, Never>
         /// Nil: it came as a whole.
         let input: CallMailbox?
         let registration: RegistrationRecord
-        /// Whether the caller can still get its answer.
-        var isAwaited = true
+
+        /// Nobody wants its answer any more.
+        func stop(_ actions: inout [Action]) {
+            actions.append(.cancel(task))
+            if let input { actions.append(.finish(input, .success(()))) }
+        }
     }
     enum Action {
         case call(WAMPReply<WAMPArguments>, Result<WAMPArguments, WAMPError>)
         case publication(WAMPReply<WAMPID?>, Result<WAMPID?, WAMPError>)
-        case start(WAMPReply<Void>, Result<Void, WAMPError>)
         case announce(Changes)
         /// The last reference to it must not go while the lock is held.
         case release(Pending)
         /// What is rare.
         case run(@Sendable (WAMPShell) -> Void)
 
+        static func end(_ reply: WAMPReply<Void>, _ end: Result<Void, WAMPError>) -> Action { .run { _ in reply.end(end) } }
         static func finish(_ mailbox: CallMailbox, _ end: Result<Void, WAMPError>) -> Action { .run { _ in mailbox.finish(end) } }
         static func cancel(_ task: Task<Void, Never>) -> Action { .run { _ in task.cancel() } }
         static func log(_ error: WAMPError) -> Action { .run { $0.context.log(error) } }
     }
 
     var coding: WAMPCoding?
-    var session: JoinedSession?
+    var standing = ClientStanding<WAMPError>()
     private var lastHandle: UInt64 = 0
     var pending: [ClientHandle: Pending] = [:]
     var running: [ClientHandle: Running] = [:]
     var proofs: [ClientHandle: Task<Void, Never>] = [:]
-    /// Why no proof can be given, in full.
-    var hopeless: WAMPError?
-    /// Why there is no session at present.
-    var cause: WAMPError?
-    /// The machine has ended the connection, for that cause: it says more than that the connection was closed.
-    private var isDropped = false
-    private var isWaiting = false
-    /// Why nothing more happens; the socket may still be closing.
-    var ending: WAMPError?
-    private(set) var isOver = false
+    /// Why no proof could be given on this connection.
+    var obstacle: SigningError?
 
     /// A handle that was never used.
     mutating func newHandle() -> ClientHandle {
@@ -98,9 +106,12 @@ struct WAMPView: ProtocolView {
     }
 
     var state: WAMPState {
-        if let ending { return .closed(ending.code == .closed ? nil : ending) }
-        if let session { return .joined(session) }
-        return isWaiting ? .waiting(cause) : .connecting
+        switch standing.state {
+        case .connecting: .connecting
+        case .joined(let session): .joined(session)
+        case .waiting(let cause): .waiting(cause)
+        case .closed(let ending): .closed(ending.code == .closed ? nil : ending)
+        }
     }
 
     // MARK: - The connection
@@ -108,61 +119,49 @@ struct WAMPView: ProtocolView {
     static func coding(for opening: Opening, in shell: WAMPShell) throws(ConnectionEnd) -> WAMPCoding {
         if let coding = WAMPCoding(opening, shell.context) { return coding }
         let error = WAMPError(.unsupported, detail: "the server agreed on no subprotocol of WAMP")
-        shell.access { view in view.ending = view.ending ?? error }
+        shell.access { view in view.standing.end(because: error) }
         shell.changes.announce()
         throw .stop
     }
 
     mutating func open(_ coding: WAMPCoding, in shell: WAMPShell, _ actions: inout [Action]) {
-        (self.coding, isWaiting, cause, isDropped, hopeless) = (coding, false, nil, false, nil)
+        (self.coding, obstacle) = (coding, nil)
+        standing.open()
         actions.append(.announce(shell.changes))
     }
 
     mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: WAMPShell, _ actions: inout [Action]) {
-        if let cause, !isDropped { self.cause = WAMPError(cause, hiding: shell.context.secrets) }
-        if isRetrying { (isDropped, isWaiting) = (false, true) }
-        if isRetrying || coding != nil { actions.append(.announce(shell.context.changes)) }
-        guard coding != nil else { return }
-        (coding, session, isWaiting) = (nil, nil, true)
+        let wasOpen = standing.lose(because: cause.map { WAMPError($0, hiding: shell.context.secrets) }, isRetrying: isRetrying)
+        if isRetrying || wasOpen { actions.append(.announce(shell.changes)) }
+        guard wasOpen else { return }
         actions += proofs.values.map { .cancel($0) }
-        proofs = [:]
-        for (handle, handler) in running where handler.isAwaited {
-            running[handle]?.isAwaited = false
+        for handler in running.values {
             handler.registration.rest()
             actions.append(.announce(handler.registration.changes))
+            handler.stop(&actions)
         }
+        (coding, proofs, running) = (nil, [:], [:])
     }
 
     /// The machine ends the connection.
     mutating func end(for ending: ClientEnding, in shell: WAMPShell, _ actions: inout [Action]) {
-        var error = WAMPError(ending, hiding: shell.context.secrets)
-        if case .unproven = ending { error = hopeless ?? error }
-        if ending.isFinal { self.ending = self.ending ?? error ?? WAMPError(.closed) }
-        if let error {
-            (cause, isDropped) = (error, true)
-            actions.append(.log(error))
-        }
-        (session, isWaiting) = (nil, true)
-        actions.append(.announce(shell.context.changes))
+        let error = WAMPError(ending, obstacle, hiding: shell.context.secrets)
+        standing.drop(because: error, ending: ending.isFinal ? error ?? WAMPError(.closed) : nil)
+        if let error { actions.append(.log(error)) }
+        actions.append(.announce(shell.changes))
     }
 
     mutating func end(_ closure: Closure?, in shell: WAMPShell, _ actions: inout [Action]) {
-        let error = closure?.error.map { WAMPError($0, hiding: shell.context.secrets) }
-        (isOver, ending) = (true, ending ?? error ?? WAMPError(.closed))
-        for handle in pending.keys.sorted(by: { $0.number < $1.number }) { end(handle, nil, &actions) }
-        for handler in running.values {
-            actions.append(.cancel(handler.task))
-            if let input = handler.input { actions.append(.finish(input, .success(()))) }
-        }
+        standing.end(because: closure?.error.map { WAMPError($0, hiding: shell.context.secrets) } ?? WAMPError(.closed))
+        for handle in pending.keys.sorted(by: { $0.number < $1.number }) { end(handle, .ended, &actions) }
         // A socket of the app's would live on, and with it a session that nobody listens to.
-        actions += [.announce(shell.context.changes), .run { $0.stop() }]
+        actions += [.announce(shell.changes), .run { $0.stop() }]
     }
 
     static func perform(_ action: Action, in shell: WAMPShell) {
         switch action {
         case .call(let reply, let result): reply.end(result)
         case .publication(let reply, let result): reply.end(result)
-        case .start(let reply, let result): reply.end(result)
         case .announce(let changes): changes.announce()
         case .release: break
         case .run(let body): body(shell)
@@ -188,7 +187,7 @@ extension WAMPShell {
         }
         if let session { return session }
         if Task.isCancelled { throw WAMPError(.cancelled) }
-        throw WAMPError(.timedOut(wasSent: false), of: nil, because: access { view in view.cause })
+        throw WAMPError(.timedOut(wasSent: false), of: nil, because: access { view in view.standing.cause })
     }
 
     /// The app leaves; returns when all is over.
@@ -200,7 +199,7 @@ extension WAMPShell {
     /// The app leaves; the router is told, if there is one.
     func leave() {
         command { view, _ in
-            view.ending = view.ending ?? WAMPError(.closed)
+            view.standing.end(because: WAMPError(.closed))
             return (.leave(reason: WAMPURI.Close.closeRealm), ())
         }
     }

@@ -100,5 +100,5 @@ final class EventFeed: Sendable {
 
     deinit { end() }
 
-    func end() { shell.unsubscribe(handle) }
+    func end() { shell.giveUp(handle) }
 }

@@ -62,3 +62,16 @@ extension WAMPURI {
         Error.unavailable, Error.timeout, Error.networkFailure, Error.authorizationFailed, Error.noAvailableCallee, Error.canceled,
     ]
 }
+
+extension ClientFailure {
+    /// Whether the same request may succeed later, without anybody changing anything.
+    package var isRetryable: Bool {
+        switch self {
+        // Whoever offers the procedure may be about to come; who cancelled a call did not mean it to come again.
+        case .refused(WAMPURI.Error.noSuchProcedure, _), .refused(WAMPURI.Close.systemShutdown, _): true
+        case .refused(let uri, _): WAMPURI.isPassing(uri) && uri != WAMPURI.Error.canceled
+        case .connectionLost, .timedOut, .notJoined, .tooManyWaiting: true
+        case .cancelled, .ended, .invalidURI, .unsupported: false
+        }
+    }
+}

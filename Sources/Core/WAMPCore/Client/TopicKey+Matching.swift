@@ -1,4 +1,9 @@
+package import CodecCore
+
 extension TopicKey {
+    /// The topic that an event was published to; only under a pattern its details say it.
+    package func topic(of details: ValueMap) -> String { match == .exact ? uri : details["topic"]?.string ?? uri }
+
     /// Whether an event of a topic is for who listens to this.
     ///
     /// Source: WAMP, "Pattern-based Subscriptions".

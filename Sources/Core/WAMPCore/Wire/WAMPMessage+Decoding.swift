@@ -1,6 +1,15 @@
 public import CodecCore
+package import WebSocketCore
 
 extension WAMPMessage {
+    /// The message that is the payload of one of a WebSocket; it has to be of the serialization's kind.
+    package init(
+        decoding bytes: RawSpan, of kind: MessageKind, as serialization: WAMPSerialization, limits: CodecLimits
+    ) throws(WAMPFormatError) {
+        guard kind == serialization.messageKind else { throw WAMPFormatError(.messageKind) }
+        try self.init(decoding: bytes, as: serialization, limits: limits)
+    }
+
     /// The message that these bytes are, as a whole.
     ///
     /// Unknown attributes are kept, and a dictionary at the end may be missing; further elements are refused. Arguments are found

@@ -1,4 +1,5 @@
 public import CodecCore
+package import WebSocketCore
 
 extension WAMPMessage {
     /// The bytes of the message.
@@ -12,6 +13,12 @@ extension WAMPMessage {
         var writer = ByteWriter(capacity: 96 + sizeHint)
         try encode(into: &writer, as: serialization)
         return writer.array()
+    }
+
+    /// The same as a message of a WebSocket.
+    package func written(as serialization: WAMPSerialization) throws(CodecError) -> Message {
+        let bytes = try encoded(as: serialization)
+        return serialization.isText ? .text(String(decoding: bytes, as: UTF8.self)) : .binary(bytes)
     }
 
     /// Appends the bytes of the message, as ``encoded(as:)`` makes them.

@@ -1,3 +1,5 @@
+package import WebSocketCore
+
 /// How messages are written; agreed on as the subprotocol of the WebSocket.
 public enum WAMPSerialization: String, Hashable, Sendable, CaseIterable {
     /// JSON, in text messages. Bytes are texts of Base64 behind a character of code 0.
@@ -24,4 +26,7 @@ public enum WAMPSerialization: String, Hashable, Sendable, CaseIterable {
 
     /// Whether its messages are text; else they are binary.
     public var isText: Bool { self == .json }
+
+    /// The kind of a WebSocket message that holds one.
+    package var messageKind: MessageKind { isText ? .text : .binary }
 }

@@ -73,9 +73,8 @@ final class RouterLocal {
 
     /// Reads a message; on any thread.
     func read(_ kind: MessageKind, _ bytes: RawSpan, as serialization: WAMPSerialization) -> Result<WAMPMessage, WAMPFormatError> {
-        guard kind == serialization.messageKind else { return .failure(WAMPFormatError(.messageKind)) }
         do throws(WAMPFormatError) {
-            return .success(try WAMPMessage(decoding: bytes, as: serialization, limits: codecLimits))
+            return .success(try WAMPMessage(decoding: bytes, of: kind, as: serialization, limits: codecLimits))
         } catch {
             return .failure(error)
         }

@@ -73,11 +73,6 @@ struct MessageForMany {
     }
 }
 
-extension WAMPSerialization {
-    /// The kind of a WebSocket message that holds it.
-    var messageKind: MessageKind { isText ? .text : .binary }
-}
-
 extension Message {
     fileprivate init(_ kind: MessageKind, _ bytes: [UInt8]) {
         self = kind == .text ? .text(String(decoding: bytes, as: UTF8.self)) : .binary(bytes)
