@@ -1,6 +1,6 @@
 public import Holdfast
-import MachineCore
 import HoldfastProtocols
+import MachineCore
 public import WAMPCore
 import WebSocketRuntime
 
@@ -116,4 +116,19 @@ extension WAMPClient: CustomStringConvertible, CustomReflectable {
 extension WAMPClient {
     /// How many messages wait because the connection takes nothing.
     package var waitingToSend: Int { shell.waitingToSend }
+}
+
+/// How a ``WAMPClient`` stands with its router; see ``WAMPClient/states``.
+public enum WAMPState: Sendable {
+    /// A connection is being made, or the session is joining.
+    case connecting
+    /// The session has joined its realm.
+    case joined(JoinedSession)
+    /// There is no connection, and another attempt follows by itself; why, if that is known.
+    case waiting(WAMPError?)
+    /// Over for good: nil if the app has closed.
+    case closed(WAMPError?)
+
+    /// The session, if it has joined.
+    public var session: JoinedSession? { if case .joined(let session) = self { session } else { nil } }
 }

@@ -1,6 +1,8 @@
 public import Dispatch
+import Holdfast
 import HoldfastProtocols
 public import WAMPCore
+import WebSocketRuntime
 
 /// For code that is not asynchronous: subscribing and offering, heard on a queue of choice.
 extension WAMPClient {
@@ -78,4 +80,34 @@ public enum SubscriptionStage: Hashable, Sendable {
     case subscribed
     /// It is over: the router has answered UNSUBSCRIBED, another subscriber of this client still has the topic, or there is no session.
     case unsubscribed
+}
+
+/// An answer that is given once, from anywhere, and waited for by one task.
+final class OneAnswer<Value: Sendable>: Sendable {
+    private let result = LockedValue<Result<Value, any Error>?>(nil)
+    private let changes = Changes()
+
+    /// Only the first counts.
+    func give(_ answer: Result<Value, any Error>) {
+        result.withLockedValue { $0 = $0 ?? answer }
+        changes.announce()
+    }
+
+    /// Waits for the answer; throws when the task is cancelled.
+    func wait() async throws -> Value {
+        guard let answer = await changes.first({ result.withLockedValue(\.self) }) else { throw CancellationError() }
+        return try answer.get()
+    }
+}
+
+extension DispatchQueue {
+    /// Does something on the queue; returns when that is done.
+    func turn(_ work: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { done in
+            async {
+                work()
+                done.resume()
+            }
+        }
+    }
 }

@@ -1,4 +1,6 @@
 public import CodecCore
+import Holdfast
+import StreamCore
 public import WAMPCore
 
 /// An event of a topic.
@@ -30,4 +32,63 @@ struct RawEvent: Sendable {
     let topic: String
     let details: ValueMap
     let arguments: WAMPArguments
+}
+
+/// What a stream of events brings; see ``Events/withGaps``.
+public enum EventItem<Content> {
+    /// An event.
+    case event(Event<Content>)
+    /// Here events may be missing.
+    case gap(EventGap)
+    /// An event that is not of the type that was asked for; why.
+    case undecodable(WAMPError)
+}
+
+extension EventItem: Sendable where Content: Sendable {}
+
+/// Why events may be missing from a stream.
+public enum EventGap: Hashable, Sendable {
+    /// The connection was lost, and the subscription stands again: what was published between the two did not come.
+    case reconnected
+    /// The same, but so many events came from the router's history; what it no longer has is missing still.
+    case filled(events: Int)
+    /// The router took the subscription away, and gave it back.
+    case revoked(reason: String?)
+    /// So many events were dropped here, for this consumer took them too slowly.
+    case dropped(Int)
+
+    init(_ gap: ClientGap) {
+        switch gap {
+        case .reconnected: self = .reconnected
+        case .filled(let events): self = .filled(events: events)
+        case .revoked(let reason): self = .revoked(reason: reason)
+        }
+    }
+}
+
+/// What becomes of events that come while their consumer is busy.
+///
+/// Each subscriber has a buffer of its own. A slow one holds up nobody: what it misses is told as ``EventGap/dropped(_:)``, in the place
+/// of the hole.
+public enum EventBuffer: Hashable, Sendable {
+    /// Once so many events wait, the oldest gives way.
+    case dropOldest(capacity: Int = 1024)
+    /// Once so many events wait, those that come are dropped.
+    case dropNewest(capacity: Int = 1024)
+    /// Once so many events wait, the stream fails with ``WAMPError/Code/overrun`` behind them.
+    case fail(capacity: Int = 1024)
+}
+
+/// Where the events of one subscriber wait for it.
+typealias EventMailbox = Mailbox<ValuesAndNotes<RawEvent, EventGap>, WAMPError>
+
+extension EventBuffer {
+    /// What does this.
+    var line: ValuesAndNotes<RawEvent, EventGap> {
+        switch self {
+        case .dropOldest(let capacity): ValuesAndNotes(capacity: capacity, .dropOldest)
+        case .dropNewest(let capacity): ValuesAndNotes(capacity: capacity, .dropNewest)
+        case .fail(let capacity): ValuesAndNotes(capacity: capacity, .refuse)
+        }
+    }
 }

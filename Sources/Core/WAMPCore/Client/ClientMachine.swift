@@ -143,3 +143,66 @@ extension WAMPMessage {
         }
     }
 }
+
+extension ClientMachine {
+    /// What is due: a deadline that has passed, or another try.
+    package mutating func wake(at now: Moment, into effects: inout [ClientEffect]) {
+        while let alarm = alarms.due(at: now) {
+            switch alarm {
+            case .join:
+                abort(WAMPURI.Error.timeout, "joining took too long", into: &effects)
+                drop(.joinTimedOut, at: now, into: &effects)
+            case .goodbye: drop(.left, at: now, into: &effects)
+            case .listener(let handle): timeOut(listener: handle, at: now, into: &effects)
+            case .topic(let number): wakeTopic(number, at: now, into: &effects)
+            case .procedure(let number): timeOut(procedure: number, at: now, into: &effects)
+            case .registering(let number): wakeProcedure(number, at: now, into: &effects)
+            }
+        }
+        while let request = requests.overdue(at: now) { end(request, .timedOut(wasSent: true), into: &effects) }
+        while let waiting = line.overdue(at: now) { effects.append(.event(.failed(waiting.id, .timedOut(wasSent: false)))) }
+    }
+}
+
+extension Duration {
+    /// As much of it as a moment can be away: longer than any process lives, where an app means for ever.
+    package var bounded: Duration { min(max(self, .zero), .seconds(1 << 32)) }
+}
+
+extension ClientMachine {
+    /// Where a client stands with its router.
+    enum Phase: Hashable, Sendable {
+        /// No connection; to `greeted`, or to `over`.
+        case apart
+        /// HELLO was sent; to `proving` with CHALLENGE, `joined` or `checking` with WELCOME.
+        case greeted
+        /// The app looks for its proof; to `greeted` with AUTHENTICATE.
+        case proving(ClientHandle)
+        /// The app checks the router's proof; to `joined`.
+        case checking(ClientHandle)
+        /// In the realm; to `leaving`, `dropping`, `apart`, `over`.
+        case joined
+        /// GOODBYE was sent; to `over`.
+        case leaving
+        /// The connection is to end; to `apart` once it has.
+        case dropping
+        /// For good.
+        case over
+    }
+
+    /// What can be due.
+    enum Alarm: Hashable, Sendable {
+        /// The welcome.
+        case join
+        /// The answer to GOODBYE.
+        case goodbye
+        /// The end of a listener's patience.
+        case listener(ClientHandle)
+        /// The answer to a SUBSCRIBE that was sent again, or another try of it.
+        case topic(Int)
+        /// The end of a procedure's patience.
+        case procedure(Int)
+        /// Another try of a REGISTER.
+        case registering(Int)
+    }
+}

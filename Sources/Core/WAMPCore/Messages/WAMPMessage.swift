@@ -90,3 +90,67 @@ extension WAMPMessage {
         }
     }
 }
+
+extension WAMPMessage {
+    /// What the specification calls the message, such as `PUBLISH`.
+    public var name: String { Self.name(ofType: type) ?? "" }
+
+    /// What the specification calls messages of this number; nil if it has none.
+    static func name(ofType type: UInt64) -> String? {
+        switch type {
+        case 1: "HELLO"
+        case 2: "WELCOME"
+        case 3: "ABORT"
+        case 4: "CHALLENGE"
+        case 5: "AUTHENTICATE"
+        case 6: "GOODBYE"
+        case 8: "ERROR"
+        case 16: "PUBLISH"
+        case 17: "PUBLISHED"
+        case 32: "SUBSCRIBE"
+        case 33: "SUBSCRIBED"
+        case 34: "UNSUBSCRIBE"
+        case 35: "UNSUBSCRIBED"
+        case 36: "EVENT"
+        case 48: "CALL"
+        case 49: "CANCEL"
+        case 50: "RESULT"
+        case 64: "REGISTER"
+        case 65: "REGISTERED"
+        case 66: "UNREGISTER"
+        case 67: "UNREGISTERED"
+        case 68: "INVOCATION"
+        case 69: "INTERRUPT"
+        case 70: "YIELD"
+        default: nil
+        }
+    }
+}
+
+/// The requests that an ERROR can answer, each with the number of its message.
+public enum WAMPRequestKind: UInt64, Hashable, Sendable, CaseIterable {
+    /// PUBLISH, when it asked for an acknowledgement.
+    case publish = 16
+    /// SUBSCRIBE.
+    case subscribe = 32
+    /// UNSUBSCRIBE.
+    case unsubscribe = 34
+    /// CALL.
+    case call = 48
+    /// REGISTER.
+    case register = 64
+    /// UNREGISTER.
+    case unregister = 66
+    /// INVOCATION: the callee's answer to the dealer.
+    case invocation = 68
+}
+
+/// A number that WAMP gives to sessions, requests, subscriptions, registrations and publications: 1 to 2^53.
+///
+/// Ids of session scope go up by one from 1, in each direction; those of global scope are drawn by chance. Source: WAMP, "Identifiers".
+public typealias WAMPID = UInt64
+
+extension WAMPID {
+    /// The largest id, 2^53: what a double still holds exactly.
+    public static var largestWAMPID: WAMPID { 1 << 53 }
+}

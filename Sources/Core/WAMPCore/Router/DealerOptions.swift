@@ -64,3 +64,68 @@ extension ValueMap {
         return number
     }
 }
+
+/// An option is of another type than the specification has: a breach of the protocol.
+struct OptionError: Error, Hashable, Sendable {
+    /// Which.
+    let name: String
+
+    /// What the client is told.
+    var words: String { "the option \(name) is of the wrong type" }
+}
+
+extension ValueMap {
+    /// An option that is true or false, or nil if it is missing.
+    func flag(_ name: String) throws(OptionError) -> Bool? {
+        guard let value = self[.text(name)] else { return nil }
+        guard let flag = value.bool else { throw OptionError(name: name) }
+        return flag
+    }
+
+    /// An option that is a text, or nil if it is missing.
+    func text(_ name: String) throws(OptionError) -> String? {
+        guard let value = self[.text(name)] else { return nil }
+        guard let text = value.string else { throw OptionError(name: name) }
+        return text
+    }
+}
+
+// See ``RouterPolicy/Quirks/ignoresMistakes``.
+extension WAMPMessage {
+    /// The same without the options that are of a wrong type.
+    var withoutMistakes: WAMPMessage {
+        switch self {
+        case .publish(let request, let options, let topic, let arguments):
+            .publish(request: request, options: options.withoutMistakes, topic: topic, arguments)
+        case .subscribe(let request, let options, let topic): .subscribe(request: request, options: options.withoutMistakes, topic: topic)
+        case .call(let request, let options, let procedure, let arguments):
+            .call(request: request, options: options.withoutMistakes, procedure: procedure, arguments)
+        case .cancel(let request, let options): .cancel(request: request, options: options.withoutMistakes)
+        case .register(let request, let options, let procedure):
+            .register(request: request, options: options.withoutMistakes, procedure: procedure)
+        case .yield(let request, let options, let arguments): .yield(request: request, options: options.withoutMistakes, arguments)
+        default: self
+        }
+    }
+}
+
+extension ValueMap {
+    fileprivate var withoutMistakes: ValueMap { ValueMap(entries.filter(\.isOfItsType)) }
+}
+
+extension ValueMap.Entry {
+    /// Whether an option is of the type that the specification has; so is one that nobody here knows.
+    fileprivate var isOfItsType: Bool {
+        switch key {
+        case "acknowledge", "disclose_caller", "disclose_me", "exclude_me", "force_reregister", "forward_timeout", "get_retained",
+            "progress", "receive_progress", "retain":
+            value.bool != nil
+        case "invoke", "match", "mode": value.string != nil
+        case "concurrency", "timeout": value.int != nil
+        case "eligible", "exclude": value.items?.allSatisfy { $0.int ?? 0 > 0 } ?? false
+        case "eligible_authid", "eligible_authrole", "exclude_authid", "exclude_authrole":
+            value.items?.allSatisfy { $0.string != nil } ?? false
+        default: true
+        }
+    }
+}

@@ -60,3 +60,72 @@ struct Testaments: Hashable, Sendable {
         if isDetached { (detached, detachedBytes) = ([], 0) } else { (destroyed, destroyedBytes) = ([], 0) }
     }
 }
+
+/// Which subscribers get an event.
+///
+/// Source: WAMP, "Subscriber Black- and Whitelisting".
+struct Audience: Hashable, Sendable {
+    /// Lists of sessions by what is known of them; a list that is missing says nothing.
+    struct Lists: Hashable, Sendable {
+        var sessions: Set<WAMPID>?
+        var authIDs: Set<String>?
+        var authRoles: Set<String>?
+    }
+    var excluded = Lists()
+    var eligible = Lists()
+
+    /// Whether a subscriber gets the event.
+    func admits(_ subscriber: Participant) -> Bool {
+        if let sessions = eligible.sessions, !sessions.contains(subscriber.session) { return false }
+        if let sessions = excluded.sessions, sessions.contains(subscriber.session) { return false }
+        return admits(authID: subscriber.authID, authRole: subscriber.authRole)
+    }
+
+    /// The same by what outlives a session.
+    func admits(authID: String, authRole: String) -> Bool {
+        if let names = eligible.authIDs, !names.contains(authID) { return false }
+        if let roles = eligible.authRoles, !roles.contains(authRole) { return false }
+        if let names = excluded.authIDs, names.contains(authID) { return false }
+        if let roles = excluded.authRoles, roles.contains(authRole) { return false }
+        return true
+    }
+
+    /// Whether sessions are named by their ids, which mean nothing to those that join later.
+    var namesSessions: Bool { excluded.sessions != nil || eligible.sessions != nil }
+}
+
+extension Audience {
+    /// The lists that the options of a PUBLISH hold; nil if there are none.
+    static func read(from options: ValueMap) throws(OptionError) -> Audience? {
+        var audience = Audience()
+        audience.excluded.sessions = try numbers("exclude", options)
+        audience.excluded.authIDs = try texts("exclude_authid", options)
+        audience.excluded.authRoles = try texts("exclude_authrole", options)
+        audience.eligible.sessions = try numbers("eligible", options)
+        audience.eligible.authIDs = try texts("eligible_authid", options)
+        audience.eligible.authRoles = try texts("eligible_authrole", options)
+        return audience == Audience() ? nil : audience
+    }
+
+    private static func numbers(_ name: String, _ options: ValueMap) throws(OptionError) -> Set<WAMPID>? {
+        guard let value = options[.text(name)] else { return nil }
+        var set: Set<WAMPID> = []
+        guard let items = value.items else { throw OptionError(name: name) }
+        for item in items {
+            guard let number = item.int, number > 0 else { throw OptionError(name: name) }
+            set.insert(WAMPID(number))
+        }
+        return set
+    }
+
+    private static func texts(_ name: String, _ options: ValueMap) throws(OptionError) -> Set<String>? {
+        guard let value = options[.text(name)] else { return nil }
+        var set: Set<String> = []
+        guard let items = value.items else { throw OptionError(name: name) }
+        for item in items {
+            guard let text = item.string else { throw OptionError(name: name) }
+            set.insert(text)
+        }
+        return set
+    }
+}

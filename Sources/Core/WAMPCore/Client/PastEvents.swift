@@ -54,3 +54,57 @@ struct HistoryFetch: Hashable, Sendable {
     /// What came since, for them.
     var held: [PastEvent] = []
 }
+
+/// The last publications that came, by their ids, within bounds.
+struct SeenPublications: Hashable, Sendable {
+    /// More events of the past are never asked for.
+    static let capacity = 1024
+
+    private var ring: [WAMPID] = []
+    /// Where the next one goes once the ring is full.
+    private var place = 0
+    private var ids: Set<WAMPID> = []
+
+    func contains(_ id: WAMPID) -> Bool { ids.contains(id) }
+
+    /// Remembers it; false if it is known.
+    @discardableResult
+    mutating func insert(_ id: WAMPID) -> Bool {
+        guard ids.insert(id).inserted else { return false }
+        if ring.count < Self.capacity {
+            ring.append(id)
+        } else {
+            ids.remove(ring[place])
+            ring[place] = id
+            place = (place + 1) % Self.capacity
+        }
+        return true
+    }
+}
+
+/// The last events that this client published, and that were not for itself: a router's history has them for everybody.
+struct OwnPublications: Hashable, Sendable {
+    /// More answers are not waited for: a router that gives none is no reason to grow.
+    static let capacity = 1024
+
+    /// The numbers of what was published, and not answered.
+    private var requests: Set<WAMPID> = []
+    private var ids = SeenPublications()
+
+    func contains(_ publication: WAMPID) -> Bool { ids.contains(publication) }
+
+    /// The router is to say how it calls what is published.
+    mutating func ask(_ request: WAMPID) {
+        if requests.count >= Self.capacity { requests.removeAll() }
+        requests.insert(request)
+    }
+
+    /// The router says how it calls what was published.
+    mutating func hear(_ request: WAMPID, publication: WAMPID) {
+        guard !requests.isEmpty, requests.remove(request) != nil else { return }
+        ids.insert(publication)
+    }
+
+    /// Nothing is answered any more.
+    mutating func lose() { requests.removeAll() }
+}

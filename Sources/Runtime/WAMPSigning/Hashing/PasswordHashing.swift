@@ -1,0 +1,69 @@
+import Crypto
+
+/// What a router may make of a password, at least and at most.
+///
+/// Costs beyond these keep the device busy for minutes; costs below give a false router a hash from which the password is soon guessed.
+/// Source: WAMP, "Salted Challenge Response Authentication".
+public struct PasswordCosts: Hashable, Sendable {
+    /// Iterations of PBKDF2.
+    public var iterations: ClosedRange<Int>
+    /// Iterations of Argon2id.
+    public var passes: ClosedRange<Int>
+    /// Memory for Argon2id, in KiB.
+    public var memory: ClosedRange<Int>
+
+    /// Costs: 1,000 to 1,000,000 iterations of PBKDF2, 1 to 16 of Argon2id over 1 to 256 MiB.
+    public init(
+        iterations: ClosedRange<Int> = 1000...1_000_000, passes: ClosedRange<Int> = 1...16, memory: ClosedRange<Int> = 1024...262_144
+    ) {
+        (self.iterations, self.passes, self.memory) = (iterations, passes, memory)
+    }
+}
+
+/// PBKDF2 with HMAC-SHA256, RFC 8018 §5.2.
+///
+/// swift-crypto has one too, in a product that brings a second copy of its C code to Apple's platforms.
+enum PBKDF2 {
+    /// How many rounds pass between two looks at whether the task is cancelled.
+    private static let stride = 4096
+
+    /// A key of a password.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
+    static func key(password: [UInt8], salt: [UInt8], iterations: Int, length: Int) throws(CancellationError) -> [UInt8] {
+        // A key is hashed into HMAC's inner and outer state once; each round begins with a copy of them.
+        let keyed = HMAC<SHA256>(key: SymmetricKey(data: password))
+        var key: [UInt8] = []
+        var index: UInt32 = 1
+        while key.count < length {
+            var hash = keyed
+            hash.update(data: salt)
+            hash.update(data: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: index >> $0) })
+            var last = Array(hash.finalize())
+            var block = last
+            for round in 1..<max(iterations, 1) {
+                if round % stride == 0, Task.isCancelled { throw CancellationError() }
+                var hash = keyed
+                hash.update(data: last)
+                last = Array(hash.finalize())
+                for place in block.indices { block[place] ^= last[place] }
+            }
+            key += block
+            index += 1
+        }
+        return Array(key.prefix(length))
+    }
+}
+
+/// Argon2id, version 1.3 (RFC 9106), with one lane and 32 bytes as its result: this library has none, an app brings one.
+///
+/// Libsodium, libargon2 and others have it. It is only needed for routers that keep passwords so.
+public struct Argon2id: Sendable {
+    /// The hash of a password with a salt, after so many iterations over so many KiB of memory.
+    public typealias Hash = @Sendable (_ password: [UInt8], _ salt: [UInt8], _ iterations: Int, _ memory: Int) throws -> [UInt8]
+
+    let hash: Hash
+
+    /// Argon2id as this function has it.
+    public init(_ hash: @escaping Hash) { self.hash = hash }
+}
