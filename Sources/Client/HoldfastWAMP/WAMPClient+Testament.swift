@@ -42,24 +42,13 @@ extension Testament {
 
 extension TestamentScope {
     /// What a call to flush carries.
-    fileprivate var arguments: WAMPArguments { WAMPArguments(keywords: ["scope": .text(rawValue)]) }
+    var arguments: WAMPArguments { WAMPArguments(keywords: ["scope": .text(rawValue)]) }
 }
 
 extension WAMPShell {
-    fileprivate func options(handingIn testament: Testament?) -> CallOptions {
+    func options(handingIn testament: Testament?) -> CallOptions {
         var options = CallOptions(timeout: context.options.answerPatience)
         options.testament = testament
         return options
-    }
-
-    /// Hands a testament in.
-    func begin(_ testament: Testament, _ reply: @escaping @Sendable (Result<Void, WAMPError>) -> Void) -> ClientHandle? {
-        beginCall(Testament.procedure, testament.call, options(handingIn: testament), .closure { reply($0.map { _ in }) })
-    }
-
-    /// Has the testaments of a scope forgotten, here and by the router.
-    func beginFlush(_ scope: TestamentScope, _ reply: @escaping @Sendable (Result<Void, WAMPError>) -> Void) -> ClientHandle? {
-        command(.forgetTestaments(scope))
-        return beginCall(Testament.flush, scope.arguments, options(handingIn: nil), .closure { reply($0.map { _ in }) })
     }
 }

@@ -135,9 +135,7 @@ extension WAMPError {
         }
         return shown
     }
-}
 
-extension WAMPError {
     /// The failure of a request; where that is the loss of the connection, with why it was lost.
     init(_ failure: ClientFailure, of request: String?, because cause: WAMPError? = nil) {
         func error(

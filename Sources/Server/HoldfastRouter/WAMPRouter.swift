@@ -45,7 +45,7 @@ public final class WAMPRouter: Service, Sendable {
     deinit { core.finish() }
 
     /// What it has done, and has at present.
-    public var status: RouterStatus { core.tally.now }
+    public var status: RouterStatus { core.tally.withLockedValue(\.self) }
 
     /// What tests let go wrong.
     public var faults: RouterFaults { RouterFaults(core: core) }
@@ -86,8 +86,8 @@ public final class WAMPRouter: Service, Sendable {
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 let meters = RouterMeters(factory)
-                while (try? await Task.sleep(for: .seconds(1))) != nil { meters.tell(core.tally.now) }
-                meters.tell(core.tally.now)
+                while (try? await Task.sleep(for: .seconds(1))) != nil { meters.tell(core.tally.withLockedValue(\.self)) }
+                meters.tell(core.tally.withLockedValue(\.self))
             }
             defer { group.cancelAll() }
             return try await server.withRunning { running in

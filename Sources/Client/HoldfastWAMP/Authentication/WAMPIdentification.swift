@@ -55,14 +55,6 @@ final class WAMPIdentification: Sendable {
         throw SigningError.notOffered(method)
     }
 
-    /// Whether the details of a WELCOME prove that the router knows the user; always so for a method without such a proof.
-    ///
-    /// Where SCRAM alone is offered, a router that welcomes without any challenge has proven nothing.
-    func check(details: ValueMap) -> Bool { answer.withLockedValue { $0?.isGenuine(details) } ?? !needsProof }
-
-    private var needsProof: Bool {
-        authentication.ways.allSatisfy { way in
-            if case .scram = way { true } else { false }
-        }
-    }
+    /// Whether the details of a WELCOME prove that the router knows the user; asked only after a challenge of SCRAM.
+    func check(details: ValueMap) -> Bool { answer.withLockedValue { $0?.isGenuine(details) } ?? false }
 }

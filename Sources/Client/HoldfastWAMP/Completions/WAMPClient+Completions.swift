@@ -60,15 +60,14 @@ extension WAMPClient {
     }
 
     /// Begins something whose outcome is told on a queue.
-    private func begin<Answer: Sendable, Output: Sendable>(
+    private func begin<Content, Answer: Sendable, Output: Sendable>(
         _ queue: DispatchQueue, _ completion: @escaping @Sendable (Result<Output, WAMPError>) -> Void,
-        _ encode: () throws(WAMPError) -> WAMPArguments,
-        _ begin: (WAMPArguments, @escaping @Sendable (Result<Answer, WAMPError>) -> Void) -> ClientHandle?,
+        _ encode: () throws(WAMPError) -> Content,
+        _ begin: (Content, @escaping @Sendable (Result<Answer, WAMPError>) -> Void) -> ClientHandle?,
         decode: @escaping @Sendable (Answer) throws(WAMPError) -> Output
     ) -> WAMPCancellation {
         do throws(WAMPError) {
-            let arguments = try encode()
-            let handle = begin(arguments) { result in
+            let handle = begin(try encode()) { result in
                 queue.async { completion(result.flatMap { answer in Result { () throws(WAMPError) in try decode(answer) } }) }
             }
             return WAMPCancellation { [weak shell] in if let handle { shell?.giveUp(handle) } }
@@ -131,12 +130,11 @@ extension WAMPClient {
         _ topic: Topic<Content>, _ content: Content, options: PublishOptions = PublishOptions(), scope: TestamentScope = .destroyed,
         on queue: DispatchQueue = .main, completion: @escaping @Sendable (Result<Void, WAMPError>) -> Void
     ) -> WAMPCancellation {
-        do throws(WAMPError) {
-            let testament = try Testament(topic, content, options, scope, shell.serialization)
-            return cancellation(shell.begin(testament) { result in queue.async { completion(result) } })
-        } catch {
-            queue.async { completion(.failure(error)) }
-            return WAMPCancellation {}
+        begin(queue, completion) { () throws(WAMPError) in
+            try Testament(topic, content, options, scope, shell.serialization)
+        } _: { testament, reply in
+            shell.beginCall(Testament.procedure, testament.call, shell.options(handingIn: testament), .closure(reply))
+        } decode: { _ in
         }
     }
 
@@ -148,10 +146,12 @@ extension WAMPClient {
         _ scope: TestamentScope = .destroyed, on queue: DispatchQueue = .main,
         completion: @escaping @Sendable (Result<Void, WAMPError>) -> Void
     ) -> WAMPCancellation {
-        cancellation(shell.beginFlush(scope) { result in queue.async { completion(result) } })
-    }
-
-    private func cancellation(_ handle: ClientHandle?) -> WAMPCancellation {
-        WAMPCancellation { [weak shell] in if let handle { shell?.giveUp(handle) } }
+        begin(queue, completion) {
+            scope.arguments
+        } _: { arguments, reply in
+            shell.command(.forgetTestaments(scope))
+            return shell.beginCall(Testament.flush, arguments, shell.options(handingIn: nil), .closure(reply))
+        } decode: { _ in
+        }
     }
 }

@@ -181,7 +181,7 @@ extension PublishOptions {
 }
 
 extension PublishOptions.Audience {
-    fileprivate func write(into options: inout ValueMap, as name: String) {
+    func write(into options: inout ValueMap, as name: String) {
         if let sessions { options[.text(name)] = .array(sessions.map { Value($0) }) }
         if let authIDs { options[.text(name + "_authid")] = .array(authIDs.map { .text($0) }) }
         if let authRoles { options[.text(name + "_authrole")] = .array(authRoles.map { .text($0) }) }

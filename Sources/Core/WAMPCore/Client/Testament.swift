@@ -29,11 +29,8 @@ package final class Testament: Hashable, Sendable {
         var map = options.other
         if options.isRetained { map["retain"] = true }
         if let discloseMe = options.discloseMe { map["disclose_me"] = .bool(discloseMe) }
-        for (prefix, audience) in [("exclude", options.excluded), ("eligible", options.eligible)] {
-            if let sessions = audience.sessions { map[.text(prefix)] = .array(sessions.map { Value($0) }) }
-            if let authIDs = audience.authIDs { map[.text(prefix + "_authid")] = .array(authIDs.map { .text($0) }) }
-            if let authRoles = audience.authRoles { map[.text(prefix + "_authrole")] = .array(authRoles.map { .text($0) }) }
-        }
+        options.excluded.write(into: &map, as: "exclude")
+        options.eligible.write(into: &map, as: "eligible")
         return map
     }
 }

@@ -89,42 +89,19 @@ extension WAMPMessage {
         case .yield: 70
         }
     }
-}
 
-extension WAMPMessage {
     /// What the specification calls the message, such as `PUBLISH`.
     public var name: String { Self.name(ofType: type) ?? "" }
 
     /// What the specification calls messages of this number; nil if it has none.
-    static func name(ofType type: UInt64) -> String? {
-        switch type {
-        case 1: "HELLO"
-        case 2: "WELCOME"
-        case 3: "ABORT"
-        case 4: "CHALLENGE"
-        case 5: "AUTHENTICATE"
-        case 6: "GOODBYE"
-        case 8: "ERROR"
-        case 16: "PUBLISH"
-        case 17: "PUBLISHED"
-        case 32: "SUBSCRIBE"
-        case 33: "SUBSCRIBED"
-        case 34: "UNSUBSCRIBE"
-        case 35: "UNSUBSCRIBED"
-        case 36: "EVENT"
-        case 48: "CALL"
-        case 49: "CANCEL"
-        case 50: "RESULT"
-        case 64: "REGISTER"
-        case 65: "REGISTERED"
-        case 66: "UNREGISTER"
-        case 67: "UNREGISTERED"
-        case 68: "INVOCATION"
-        case 69: "INTERRUPT"
-        case 70: "YIELD"
-        default: nil
-        }
-    }
+    static func name(ofType type: UInt64) -> String? { names[type] }
+
+    private static let names: [UInt64: String] = [
+        1: "HELLO", 2: "WELCOME", 3: "ABORT", 4: "CHALLENGE", 5: "AUTHENTICATE", 6: "GOODBYE", 8: "ERROR", 16: "PUBLISH",
+        17: "PUBLISHED", 32: "SUBSCRIBE", 33: "SUBSCRIBED", 34: "UNSUBSCRIBE", 35: "UNSUBSCRIBED", 36: "EVENT", 48: "CALL", 49: "CANCEL",
+        50: "RESULT", 64: "REGISTER", 65: "REGISTERED", 66: "UNREGISTER", 67: "UNREGISTERED", 68: "INVOCATION", 69: "INTERRUPT",
+        70: "YIELD",
+    ]
 }
 
 /// The requests that an ERROR can answer, each with the number of its message.

@@ -62,7 +62,7 @@ extension Dealer {
     /// Ends a call with an error of the router's own.
     mutating func end(_ key: CallKey, _ uri: String, _ message: String, into effects: inout [RouterEffect]) {
         guard let caller = members[key.caller]?.participant, remove(key) != nil else { return }
-        refuse(.call, key.request, of: caller, uri, message, into: &effects)
+        effects.append(.refuse(.call, key.request, of: caller, uri, message))
     }
 }
 

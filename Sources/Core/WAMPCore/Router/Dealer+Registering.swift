@@ -42,7 +42,7 @@ extension Dealer {
     ) {
         guard members[callee.session]?.offers.removeValue(forKey: registration) != nil else {
             let message = "this session has no registration \(registration)"
-            return refuse(.unregister, request, of: callee, WAMPURI.Error.noSuchRegistration, message, into: &effects)
+            return effects.append(.refuse(.unregister, request, of: callee, WAMPURI.Error.noSuchRegistration, message))
         }
         detach(callee.session, from: registration)
         effects.append(.send(.unregistered(request: request, details: [:]), to: callee.connection))

@@ -55,15 +55,6 @@ struct Dealer: Sendable {
         while let key = alarms.due(at: now) { expire(key, into: &effects) }
     }
 
-    /// Answers a request with an error of the router's own, in words for people.
-    func refuse(
-        _ kind: WAMPRequestKind, _ request: WAMPID, of participant: Participant, _ uri: String, _ message: String,
-        into effects: inout [RouterEffect]
-    ) {
-        effects.append(
-            .send(.error(kind, request: request, details: [:], uri: uri, WAMPArguments([.text(message)])), to: participant.connection))
-    }
-
     /// Answers a request that is not granted, or returns how it broke the protocol.
     func answer(
         _ fault: Fault, _ kind: WAMPRequestKind, _ request: WAMPID, of participant: Participant, into effects: inout [RouterEffect]
@@ -71,7 +62,7 @@ struct Dealer: Sendable {
         switch fault {
         case .breach(let words): return words
         case .refused(let uri, let words):
-            refuse(kind, request, of: participant, uri, words, into: &effects)
+            effects.append(.refuse(kind, request, of: participant, uri, words))
             return nil
         }
     }

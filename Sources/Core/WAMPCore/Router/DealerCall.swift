@@ -69,9 +69,7 @@ extension Dealer {
 
         var isFree: Bool { capacity.map { load < $0 } ?? true }
     }
-}
 
-extension Dealer {
     /// A call, by its caller's session and request.
     struct CallKey: Hashable, Sendable, Comparable {
         let caller: WAMPID

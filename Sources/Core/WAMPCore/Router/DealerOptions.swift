@@ -56,15 +56,6 @@ extension Dealer {
     }
 }
 
-extension ValueMap {
-    /// An option that is an integer, or nil if it is missing.
-    func integer(_ name: String) throws(OptionError) -> Int? {
-        guard let value = self[.text(name)] else { return nil }
-        guard let number = value.int else { throw OptionError(name: name) }
-        return number
-    }
-}
-
 /// An option is of another type than the specification has: a breach of the protocol.
 struct OptionError: Error, Hashable, Sendable {
     /// Which.
@@ -76,17 +67,24 @@ struct OptionError: Error, Hashable, Sendable {
 
 extension ValueMap {
     /// An option that is true or false, or nil if it is missing.
-    func flag(_ name: String) throws(OptionError) -> Bool? {
-        guard let value = self[.text(name)] else { return nil }
-        guard let flag = value.bool else { throw OptionError(name: name) }
-        return flag
+    func flag(_ name: String) throws(OptionError) -> Bool? { try option(name) { $0.bool } }
+    /// An option that is a text, or nil if it is missing.
+    func text(_ name: String) throws(OptionError) -> String? { try option(name) { $0.string } }
+    /// An option that is an integer, or nil if it is missing.
+    func integer(_ name: String) throws(OptionError) -> Int? { try option(name) { $0.int } }
+
+    /// An option that is a list of these, or nil if it is missing.
+    func set<Item: Hashable>(_ name: String, _ read: (Value) -> Item?) throws(OptionError) -> Set<Item>? {
+        guard let items = try option(name, { $0.items }) else { return nil }
+        let read = items.compactMap(read)
+        guard read.count == items.count else { throw OptionError(name: name) }
+        return Set(read)
     }
 
-    /// An option that is a text, or nil if it is missing.
-    func text(_ name: String) throws(OptionError) -> String? {
+    private func option<Option>(_ name: String, _ read: (Value) -> Option?) throws(OptionError) -> Option? {
         guard let value = self[.text(name)] else { return nil }
-        guard let text = value.string else { throw OptionError(name: name) }
-        return text
+        guard let option = read(value) else { throw OptionError(name: name) }
+        return option
     }
 }
 

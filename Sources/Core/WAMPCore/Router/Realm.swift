@@ -41,6 +41,11 @@ extension Realm {
 extension Realm {
     mutating func hasNews() -> Bool { !broker.metaEvents.isEmpty || !dealer.metaEvents.isEmpty }
 
+    mutating func takeNews() -> [MetaEvent] {
+        defer { (broker.metaEvents, dealer.metaEvents) = ([], []) }
+        return broker.metaEvents + dealer.metaEvents
+    }
+
     mutating func isOver() -> Bool { sessions.isEmpty && isEmpty }
 
     /// Takes note of when the dealer wants to be woken.

@@ -14,6 +14,15 @@ public enum RouterEffect: Hashable, Sendable {
     case news(RouterNews)
 }
 
+extension RouterEffect {
+    /// A request is answered with an error of the router's own, in words for people.
+    static func refuse(
+        _ kind: WAMPRequestKind, _ request: WAMPID, of participant: Participant, _ uri: String, _ words: String
+    ) -> RouterEffect {
+        .send(.error(kind, request: request, details: ValueMap(), uri: uri, WAMPArguments([.text(words)])), to: participant.connection)
+    }
+}
+
 /// What a client shows to be let in.
 public enum RouterCredentials: Hashable, Sendable {
     /// Its hello: the realm that it wants to join, and all that it said.

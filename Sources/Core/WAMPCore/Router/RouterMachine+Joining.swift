@@ -102,9 +102,7 @@ extension RouterMachine {
         effects.append(.news(.refused(connection, reason: reason)))
         close(connection, .goodbye, into: &effects)
     }
-}
 
-extension RouterMachine {
     /// The details of a WELCOME: who has joined, and what there is here.
     func welcome(to principal: RouterPrincipal, in realm: String) -> ValueMap {
         var details: ValueMap = [

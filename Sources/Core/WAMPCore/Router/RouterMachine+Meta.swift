@@ -21,19 +21,15 @@ extension RouterMachine {
             let result = try perform(known, call, by: caller, in: place, at: now, into: &effects)
             effects.append(.send(.result(request: request, details: [:], result), to: caller.connection))
         } catch {
-            let message = WAMPMessage.error(.call, request: request, details: [:], uri: error.uri, WAMPArguments([.text(error.words)]))
-            effects.append(.send(message, to: caller.connection))
+            effects.append(.refuse(.call, request, of: caller, error.uri, error.words))
         }
     }
 
     /// Tells what has happened in a realm since the last time, to whoever has subscribed to that.
     mutating func publishMetaEvents(in place: Int, at now: Moment, into effects: inout [RouterEffect]) {
-        let isQuiet = realms[place]?.broker.metaEvents.isEmpty ?? true && realms[place]?.dealer.metaEvents.isEmpty ?? true
-        guard !isQuiet, let realm = realms[place] else { return }
-        let events = realm.broker.metaEvents + realm.dealer.metaEvents
-        realms[place]?.broker.metaEvents = []
-        realms[place]?.dealer.metaEvents = []
-        for event in events { realms[place]?.broker.publishMeta(event.topic, event.arguments, at: now, into: &effects) }
+        for event in realms[place]?.takeNews() ?? [] {
+            realms[place]?.broker.publishMeta(event.topic, event.arguments, at: now, into: &effects)
+        }
     }
 
     private mutating func perform(

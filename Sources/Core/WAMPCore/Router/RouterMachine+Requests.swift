@@ -22,49 +22,36 @@ extension RouterMachine {
     ) {
         let connection = participant.connection
         var breach: String?
+        // A call may be more input of one that was counted.
+        let counted: WAMPID? = if case .call = message { nil } else { message.countedRequest }
+        if let counted, let breach = count(counted, of: connection) { return violate(connection, breach, at: now, into: &effects) }
         switch message {
         case .publish(let request, let options, let topic, let arguments):
-            breach = count(request, of: connection)
-            if breach == nil {
-                // Most are not kept.
-                let isKept = policy.historyLength > 0 || !options.entries.isEmpty
-                let room = isKept ? room(for: participant, in: place) : .unbounded
-                breach = realms[place]?.broker.publish(
-                    request, options, topic, arguments, by: participant, room: room, at: now, into: &effects)
-                if isKept { noteKept(in: place, of: participant) }
-                // Nobody comes or goes by it, and no call: there is nothing to settle.
-                if breach == nil { return }
-            }
+            // Most are not kept.
+            let isKept = policy.historyLength > 0 || !options.entries.isEmpty
+            let room = isKept ? room(for: participant, in: place) : .unbounded
+            breach = realms[place]?.broker.publish(request, options, topic, arguments, by: participant, room: room, at: now, into: &effects)
+            if isKept { noteKept(in: place, of: participant) }
+            // Nobody comes or goes by it, and no call: there is nothing to settle.
+            if breach == nil { return }
         case .subscribe(let request, let options, let topic):
-            breach = count(request, of: connection)
-            if breach == nil {
-                let room = room(for: participant, in: place, needing: KeepingRoom.weight(of: topic, .wildcard))
-                breach = realms[place]?.broker.subscribe(request, options, topic, by: participant, room: room, at: now, into: &effects)
-                noteKept(in: place, of: participant)
-            }
+            let room = room(for: participant, in: place, needing: KeepingRoom.weight(of: topic, .wildcard))
+            breach = realms[place]?.broker.subscribe(request, options, topic, by: participant, room: room, at: now, into: &effects)
+            noteKept(in: place, of: participant)
         case .unsubscribe(let request, let subscription):
-            breach = count(request, of: connection)
-            if breach == nil {
-                realms[place]?.broker.unsubscribe(request, subscription: subscription, by: participant, into: &effects)
-                noteKept(in: place, of: participant)
-            }
+            realms[place]?.broker.unsubscribe(request, subscription: subscription, by: participant, into: &effects)
+            noteKept(in: place, of: participant)
         case .call(let request, let options, let procedure, let arguments):
             breach = call(request, options, procedure, arguments, by: participant, in: place, at: now, into: &effects)
         case .cancel(let request, let options):
             breach = realms[place]?.dealer.cancel(request, options, by: participant, at: now, into: &effects)
         case .register(let request, let options, let procedure):
-            breach = count(request, of: connection)
-            if breach == nil {
-                let room = room(for: participant, in: place, needing: KeepingRoom.weight(of: procedure, .wildcard))
-                breach = realms[place]?.dealer.register(request, options, procedure, by: participant, room: room, at: now, into: &effects)
-                noteKept(in: place, of: participant)
-            }
+            let room = room(for: participant, in: place, needing: KeepingRoom.weight(of: procedure, .wildcard))
+            breach = realms[place]?.dealer.register(request, options, procedure, by: participant, room: room, at: now, into: &effects)
+            noteKept(in: place, of: participant)
         case .unregister(let request, let registration):
-            breach = count(request, of: connection)
-            if breach == nil {
-                realms[place]?.dealer.unregister(request, registration: registration, by: participant, into: &effects)
-                noteKept(in: place, of: participant)
-            }
+            realms[place]?.dealer.unregister(request, registration: registration, by: participant, into: &effects)
+            noteKept(in: place, of: participant)
         case .yield(let request, let options, let arguments):
             breach = realms[place]?.dealer.yield(request, options, arguments, by: participant, at: now, into: &effects)
         case .error(.invocation, let request, _, let uri, let arguments):

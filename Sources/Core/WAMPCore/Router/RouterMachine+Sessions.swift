@@ -58,9 +58,7 @@ extension RouterMachine {
         visits[connection]?.session = session
         noteKept(in: session.realm, of: session.participant)
     }
-}
 
-extension RouterMachine {
     /// The subscription and the registration of this URI or pattern in a realm, as far as there are any.
     package func ids(of uri: String, _ match: WAMPMatch, in realm: String) -> [WAMPID] {
         guard let place = places[realm], let realm = realms[place] else { return [] }

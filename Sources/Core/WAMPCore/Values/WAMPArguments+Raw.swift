@@ -49,17 +49,13 @@ extension WAMPArguments {
     /// Lends the bytes of the list as the peer sent it, for decoding them straight into a type; nil if there are no bytes.
     public func withRawList<Result>(_ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
         guard case .raw(let raw) = storage else { return nil }
-        return try unsafe raw.bytes.withUnsafeBytes {
-            try body(unsafe UnsafeRawBufferPointer(rebasing: $0[..<Int(raw.listEnd)]).bytes, raw.serialization)
-        }
+        return try raw.lend(0..<Int(raw.listEnd), body)
     }
 
     /// Lends the bytes of the dictionary as the peer sent it; nil if there are none.
     public func withRawKeywords<Result>(_ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
         guard case .raw(let raw) = storage, raw.hasKeywords else { return nil }
-        return try unsafe raw.bytes.withUnsafeBytes {
-            try body(unsafe UnsafeRawBufferPointer(rebasing: $0[Int(raw.keywordsStart)...]).bytes, raw.serialization)
-        }
+        return try raw.lend(Int(raw.keywordsStart)..<raw.bytes.count, body)
     }
 
     /// Lends the bytes of the value at a place of the list as the peer sent it; nil if there are no bytes, or no such place.
@@ -69,9 +65,7 @@ extension WAMPArguments {
     ///   - body: Gets the bytes, and what they are written in.
     public func withRawValue<Result>(at path: [Int], _ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
         guard case .raw(let raw) = storage, let range = raw.range(ofValueAt: path) else { return nil }
-        return try unsafe raw.bytes.withUnsafeBytes {
-            try body(unsafe UnsafeRawBufferPointer(rebasing: $0[range]).bytes, raw.serialization)
-        }
+        return try raw.lend(range, body)
     }
 
     /// The value at a place of the list, without reading the others; nil if there is no such place.
@@ -97,6 +91,11 @@ extension WAMPArguments {
 }
 
 extension RawArguments {
+    @inline(__always)
+    fileprivate func lend<Result>(_ range: Range<Int>, _ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result {
+        try unsafe bytes.withUnsafeBytes { try body(unsafe UnsafeRawBufferPointer(rebasing: $0[range]).bytes, serialization) }
+    }
+
     fileprivate func range(ofValueAt path: [Int]) -> Range<Int>? {
         let range = try? read(from: 0) { reader throws(CodecError) -> Range<Int>? in
             var start = 0

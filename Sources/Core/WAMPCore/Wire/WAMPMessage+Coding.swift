@@ -104,9 +104,7 @@ extension WAMPMessage {
         default: 0
         }
     }
-}
 
-extension WAMPMessage {
     /// The message that is the payload of one of a WebSocket; it has to be of the serialization's kind.
     package init(
         decoding bytes: RawSpan, of kind: MessageKind, as serialization: WAMPSerialization, limits: CodecLimits

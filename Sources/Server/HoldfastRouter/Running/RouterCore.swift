@@ -16,7 +16,8 @@ final class RouterCore: HostedServer, @unchecked Sendable {
 
     let host: MachineHost<RouterCore>
     let configuration: WAMPRouterConfiguration
-    let tally = RouterTally()
+    /// What it counts, on all event loops.
+    let tally = LockedValue(RouterStatus())
     private var journal: RouterJournal
     private let desk: AdmissionDesk
     var machine: RouterMachine
@@ -147,7 +148,7 @@ final class RouterCore: HostedServer, @unchecked Sendable {
         // Not before: what came just before the end may have begun an examination.
         for connection in gone { desk.forget(connection) }
         gone.removeAll(keepingCapacity: true)
-        tally.add { $0.add(news) }
+        tally.withLockedValue { $0.add(news) }
         news = RouterStatus()
     }
 

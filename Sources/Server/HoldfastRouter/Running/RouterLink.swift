@@ -57,7 +57,7 @@ final class RouterLink: HostedClient, @unchecked Sendable {
             return exit.close(CloseFrame(.tryAgainLater, reason: "too many connections"), by: .now())
         }
         self.id = id
-        port.local.tally.add { $0.connections += 1 }
+        port.local.tally.withLockedValue { $0.connections += 1 }
         port.hear(.opened(id, transport: transport, address: address), of: id)
     }
 
@@ -111,7 +111,7 @@ final class RouterLink: HostedClient, @unchecked Sendable {
         dropWaiting()
         guard let id = id.take() else { return }
         port.remove(id)
-        port.local.tally.add { $0.connections -= 1 }
+        port.local.tally.withLockedValue { $0.connections -= 1 }
         port.hear(.closed(id), of: id)
     }
 

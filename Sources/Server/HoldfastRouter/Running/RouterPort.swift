@@ -29,15 +29,15 @@ final class RouterLocal {
     let writesPlainBase64: Bool
     /// On how many event loops there are clients.
     let portCount: Int
-    let tally: RouterTally
+    let tally: LockedValue<RouterStatus>
     private let seats: LockedValue<AddressQuota>
     /// Bytes that wait for clients, by address.
     private let queues: LockedValue<AddressQuota>
     /// Since the tally was told.
-    var news = RouterTally.News()
+    var news = RouterStatus()
 
     init(
-        _ configuration: WAMPRouterConfiguration, portCount: Int, tally: RouterTally, seats: LockedValue<AddressQuota>,
+        _ configuration: WAMPRouterConfiguration, portCount: Int, tally: LockedValue<RouterStatus>, seats: LockedValue<AddressQuota>,
         queues: LockedValue<AddressQuota>
     ) {
         (limits, self.portCount, self.tally, self.seats, self.queues) = (configuration.limits, portCount, tally, seats, queues)
@@ -67,8 +67,8 @@ final class RouterLocal {
     }
 
     func tellTally() {
-        tally.add(news)
-        news = RouterTally.News()
+        tally.withLockedValue { $0.add(news) }
+        news = RouterStatus()
     }
 
     /// Reads a message; on any thread.
@@ -91,7 +91,7 @@ extension RouterCore {
             case .send(let message, let id, let cause):
                 guard let link = port[id] else { continue }
                 if case .event(_, _, _, let arguments) = message, link.leavesOut(arguments, from: cause) {
-                    port.local.news.refused += 1
+                    port.local.news.refusedMessages += 1
                     continue
                 }
                 if port.local.writesPlainBase64, link.serialization == .json {
@@ -159,7 +159,7 @@ extension RouterPort {
 
     /// Others have filled a client's queue: what they sent it ends for them, and not for the client.
     private func hasNoRoom(_ message: WAMPMessage, _ link: RouterLink, _ id: RouterConnection) {
-        local.news.refused += 1
+        local.news.refusedMessages += 1
         switch message {
         case .result where message.isPart: lose(message, WAMPURI.Error.unavailable, link, id)
         case .result(let request, _, _): tell(.failed(request, WAMPURI.Error.unavailable), link, id, id)

@@ -15,13 +15,13 @@ extension Broker {
         } catch { return error.words }
         if let (uri, words) = objection(to: publication) {
             // Who did not ask for an answer gets none, not even this.
-            if publication.isAcknowledged { refuse(.publish, request, uri, words, to: publisher, into: &effects) }
+            if publication.isAcknowledged { effects.append(.refuse(.publish, request, of: publisher, uri, words)) }
             return nil
         }
         let isKept = publish(
             publication, for: publication.isAcknowledged ? request : nil, by: publisher, room: room, at: now, into: &effects)
         if !isKept, publication.isAcknowledged {
-            refuse(.publish, request, room.refusal.uri, room.refusal.words, to: publisher, into: &effects)
+            effects.append(.refuse(.publish, request, of: publisher, room.refusal.uri, room.refusal.words))
         }
         return nil
     }

@@ -49,24 +49,20 @@ struct Broker: Sendable {
         do throws(OptionError) {
             (name, wantsRetained) = (try options.text("match"), try options.flag("get_retained") ?? false)
         } catch { return error.words }
+        func refuse(_ uri: String, _ words: String) -> String? {
+            effects.append(.refuse(.subscribe, request, of: subscriber, uri, words))
+            return nil
+        }
         guard let match = WAMPMatch(rawValue: name ?? WAMPMatch.exact.rawValue) else {
-            refuse(.subscribe, request, WAMPURI.Error.invalidArgument, "no such way to match", to: subscriber, into: &effects)
-            return nil
+            return refuse(WAMPURI.Error.invalidArgument, "no such way to match")
         }
-        guard policy.allows(pattern: uri, match) else {
-            refuse(.subscribe, request, WAMPURI.Error.invalidURI, "no topic can be called this", to: subscriber, into: &effects)
-            return nil
-        }
+        guard policy.allows(pattern: uri, match) else { return refuse(WAMPURI.Error.invalidURI, "no topic can be called this") }
         let present = index[uri, match]
         let isNew = !(present.flatMap { subscriptions[$0] }?.contains(subscriber.session) ?? false)
         if isNew, held[subscriber.session, default: []].count >= policy.maximumSubscriptions {
-            refuse(.subscribe, request, WAMPURI.Error.unavailable, "too many subscriptions", to: subscriber, into: &effects)
-            return nil
+            return refuse(WAMPURI.Error.unavailable, "too many subscriptions")
         }
-        guard !isNew || room.holds(KeepingRoom.weight(of: uri, match)) else {
-            refuse(.subscribe, request, room.refusal.uri, room.refusal.words, to: subscriber, into: &effects)
-            return nil
-        }
+        guard !isNew || room.holds(KeepingRoom.weight(of: uri, match)) else { return refuse(room.refusal.uri, room.refusal.words) }
         let id = present ?? make(uri, match, by: subscriber, at: now)
         effects.append(.send(.subscribed(request: request, subscription: id), to: subscriber.connection))
         if isNew {
@@ -85,9 +81,8 @@ struct Broker: Sendable {
         _ request: WAMPID, subscription id: WAMPID, by subscriber: Participant, into effects: inout [RouterEffect]
     ) {
         guard held[subscriber.session]?.remove(id) != nil else {
-            return refuse(
-                .unsubscribe, request, WAMPURI.Error.noSuchSubscription, "no such subscription of this session", to: subscriber,
-                into: &effects)
+            let words = "no such subscription of this session"
+            return effects.append(.refuse(.unsubscribe, request, of: subscriber, WAMPURI.Error.noSuchSubscription, words))
         }
         if held[subscriber.session]?.isEmpty == true { held[subscriber.session] = nil }
         effects.append(.send(.unsubscribed(request: request, details: ValueMap()), to: subscriber.connection))
@@ -122,14 +117,6 @@ struct Broker: Sendable {
         lingersNoLonger(id)
         delete(id, by: subscription.subscribers.last?.session)
         return true
-    }
-
-    func refuse(
-        _ kind: WAMPRequestKind, _ request: WAMPID, _ uri: String, _ words: String, to participant: Participant,
-        into effects: inout [RouterEffect]
-    ) {
-        let arguments = WAMPArguments([.text(words)])
-        effects.append(.send(.error(kind, request: request, details: ValueMap(), uri: uri, arguments), to: participant.connection))
     }
 
     // MARK: Subscriptions

@@ -98,34 +98,16 @@ extension Audience {
     /// The lists that the options of a PUBLISH hold; nil if there are none.
     static func read(from options: ValueMap) throws(OptionError) -> Audience? {
         var audience = Audience()
-        audience.excluded.sessions = try numbers("exclude", options)
-        audience.excluded.authIDs = try texts("exclude_authid", options)
-        audience.excluded.authRoles = try texts("exclude_authrole", options)
-        audience.eligible.sessions = try numbers("eligible", options)
-        audience.eligible.authIDs = try texts("eligible_authid", options)
-        audience.eligible.authRoles = try texts("eligible_authrole", options)
+        audience.excluded = try Lists(options, "exclude")
+        audience.eligible = try Lists(options, "eligible")
         return audience == Audience() ? nil : audience
     }
+}
 
-    private static func numbers(_ name: String, _ options: ValueMap) throws(OptionError) -> Set<WAMPID>? {
-        guard let value = options[.text(name)] else { return nil }
-        var set: Set<WAMPID> = []
-        guard let items = value.items else { throw OptionError(name: name) }
-        for item in items {
-            guard let number = item.int, number > 0 else { throw OptionError(name: name) }
-            set.insert(WAMPID(number))
-        }
-        return set
-    }
-
-    private static func texts(_ name: String, _ options: ValueMap) throws(OptionError) -> Set<String>? {
-        guard let value = options[.text(name)] else { return nil }
-        var set: Set<String> = []
-        guard let items = value.items else { throw OptionError(name: name) }
-        for item in items {
-            guard let text = item.string else { throw OptionError(name: name) }
-            set.insert(text)
-        }
-        return set
+extension Audience.Lists {
+    fileprivate init(_ options: ValueMap, _ name: String) throws(OptionError) {
+        sessions = try options.set(name) { value in value.int.flatMap { $0 > 0 ? WAMPID($0) : nil } }
+        authIDs = try options.set(name + "_authid") { $0.string }
+        authRoles = try options.set(name + "_authrole") { $0.string }
     }
 }

@@ -88,8 +88,6 @@ extension Subscription {
     /// The last events, the oldest first.
     func history(_ length: Int) -> ArraySlice<HistoricEvent> { kept.suffix(length) }
 
-    var hasHistory: Bool { !kept.isEmpty }
-
     /// Keeps an event as one of the last so many.
     ///
     /// - Returns: How many bytes more the history takes.
