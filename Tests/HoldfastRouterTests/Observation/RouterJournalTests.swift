@@ -74,19 +74,20 @@ import WAMPSigning
         for words in named { #expect(lines.contains { $0.contains(words) }, "\(words)") }
     }
 
-    @Test func `of too many names the oldest are forgotten, and the others stay`() {
+    @Test func `what a client's numbers stand for is forgotten with it, and is no other's`() {
         let lines = LockedValue<[String]>([])
         var journal = RouterJournal(Logger(label: "test") { _ in Keeper(lines: lines, logLevel: .trace) })
-        let connection = RouterConnection(1)
-        for number in WAMPID(1)...10_002 {
-            journal.received(.subscribe(request: number, options: ValueMap(), topic: "com.app.\(number)"), from: connection)
-            journal.sent(.subscribed(request: number, subscription: number), to: connection)
-        }
+        let (one, other) = (RouterConnection(1), RouterConnection(2))
+        let event = WAMPMessage.event(subscription: 5, publication: 1, details: ValueMap(), .none)
+        journal.received(.subscribe(request: 1, options: ValueMap(), topic: "com.app.chat"), from: one)
+        journal.sent(.subscribed(request: 1, subscription: 5), to: one)
         lines.withLockedValue { $0 = [] }
-        for number in [2, 3, 10_002] as [WAMPID] {
-            journal.sent(.event(subscription: number, publication: 1, details: ValueMap(), .none), to: connection)
-        }
-        let names = ["EVENT of subscription 2", "EVENT com.app.3", "EVENT com.app.10002"]
+        journal.sent(event, to: one)
+        journal.sent(event, to: other)
+        journal.sent(event, to: [one, other])
+        journal.forget(one)
+        journal.sent(event, to: one)
+        let names = ["→ EVENT com.app.chat", "→ EVENT of subscription 5", "2 clients → EVENT com.app.chat", "→ EVENT of subscription 5"]
         for (line, name) in zip(lines.withLockedValue(\.self), names) { #expect(line.contains(name)) }
     }
 

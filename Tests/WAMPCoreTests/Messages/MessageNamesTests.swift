@@ -30,6 +30,13 @@ import WAMPCore
         #expect(!words(invocation).contains("com.add"))
     }
 
+    @Test mutating func `what is called through a pattern is named by what was called`() {
+        send(.register(request: 1, options: ["match": "prefix"], procedure: "com."))
+        receive(.registered(request: 1, registration: 6))
+        receive(.invocation(request: 9, registration: 6, details: ["procedure": "com.add"], .none))
+        #expect(words(.interrupt(request: 9, options: [:])).contains("com.add"))
+    }
+
     @Test mutating func `a call has its name until its result`() {
         send(.call(request: 7, options: [:], procedure: "com.add", .none))
         receive(.result(request: 7, details: ["progress": true], .none))

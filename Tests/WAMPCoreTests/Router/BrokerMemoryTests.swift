@@ -206,7 +206,7 @@ import Testing
             let testament = Publication("a", WAMPArguments([.bool(isDetached)]))
             #expect(stage.router.addTestament(testament, isDetached: isDetached, of: participant) == nil)
         }
-        stage.router.flushTestaments(isDetached: true, of: participant)
+        stage.router.flushTestaments(of: participant.connection) { $0.removeAll(isDetached: true) }
         stage.give(.closed(ann))
         #expect(try stage.events(bob).map(\.list) == [[false]])
     }

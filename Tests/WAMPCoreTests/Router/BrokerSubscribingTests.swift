@@ -133,7 +133,8 @@ import Testing
         let broker = try #require(stage.router.realms[0]?.broker)
         #expect(broker.subscriptions(matching: .exact) == [exact] && broker.subscriptions(matching: .prefix) == [prefix])
         #expect(broker.subscriptions(matching: .wildcard).isEmpty)
-        #expect(broker.lookup("a", .prefix) == prefix && broker.lookup("a", .exact) == nil && broker.matches(of: "a.b") == [exact, prefix])
+        #expect(
+            broker.index["a", .prefix] == prefix && broker.index["a", .exact] == nil && broker.index.matches(of: "a.b") == [exact, prefix])
         #expect(broker.details(of: exact) == ["id": Value(exact), "created": "2026-01-01T00:00:01.5Z", "uri": "a.b", "match": "exact"])
         let sessions = try [ann, bob].map { try stage.session(of: $0) }
         #expect(broker.subscribers(of: exact) == sessions.sorted() && broker.countSubscribers(of: prefix) == 1)

@@ -51,14 +51,14 @@ extension WAMPClient {
         do { arguments = try procedure.input.encode((repeat each input), shell.serialization) } catch {
             throw .unencodable(error, "CALL \(procedure.uri)")
         }
-        return CallProgress(call: try progressive(procedure.uri, arguments, options, isInParts: false), form: procedure.output)
+        return CallProgress(call: shell.beginProgress(procedure.uri, arguments, options, isInParts: false), form: procedure.output)
     }
 
     /// Calls a procedure by its URI whose result comes in parts; the last one is the result itself.
     public func callProgressively(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: CallOptions = CallOptions()
     ) throws(WAMPError) -> CallProgress<WAMPArguments> {
-        CallProgress(call: try progressive(uri, WAMPArguments(list, keywords: keywords), options, isInParts: false), form: .raw)
+        CallProgress(call: shell.beginProgress(uri, WAMPArguments(list, keywords: keywords), options, isInParts: false), form: .raw)
     }
 
     /// Calls a procedure by its URI with input that is sent in parts, of which this is the first.
@@ -67,14 +67,6 @@ extension WAMPClient {
     public func callInParts(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: CallOptions = CallOptions()
     ) throws(WAMPError) -> CallInParts {
-        CallInParts(call: try progressive(uri, WAMPArguments(list, keywords: keywords), options, isInParts: true))
-    }
-
-    private func progressive(
-        _ uri: String, _ arguments: WAMPArguments, _ options: CallOptions, isInParts: Bool
-    ) throws(WAMPError) -> CallHandle {
-        var options = options
-        options.wantsProgress = true
-        return shell.beginProgress(uri, arguments, options, isInParts: isInParts)
+        CallInParts(call: shell.beginProgress(uri, WAMPArguments(list, keywords: keywords), options, isInParts: true))
     }
 }

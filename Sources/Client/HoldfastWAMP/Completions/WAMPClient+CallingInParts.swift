@@ -64,8 +64,6 @@ extension WAMPClient {
         on queue: DispatchQueue = .main, hear: @escaping @Sendable (WAMPArguments) -> Void = { _ in },
         completion: @escaping @Sendable (Result<WAMPArguments, WAMPError>) -> Void
     ) -> CallInParts {
-        var options = options
-        options.wantsProgress = true
         let call = CallInParts(call: shell.beginProgress(uri, WAMPArguments(list, keywords: keywords), options, isInParts: true))
         call.progress.tell(queue, hear, completion)
         return call

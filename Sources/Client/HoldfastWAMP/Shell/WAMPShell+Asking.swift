@@ -69,8 +69,9 @@ extension WAMPShell {
 
     /// Starts a call whose result, and perhaps whose input, comes in parts.
     func beginProgress(_ uri: String, _ arguments: WAMPArguments, _ options: CallOptions, isInParts: Bool) -> CallHandle {
-        let request = WAMPRequest(kind: "CALL", uri: uri)
-        let mailbox = CallMailbox(time)
+        var options = options
+        options.wantsProgress = true
+        let (request, mailbox) = (WAMPRequest(kind: "CALL", uri: uri), CallMailbox(time))
         let handle = begin(.closure { mailbox.finish($0) }, request, .progress(mailbox)) {
             isInParts ? .callInParts($0, procedure: uri, arguments, options) : .call($0, procedure: uri, arguments, options)
         }

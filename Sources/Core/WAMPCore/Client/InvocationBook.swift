@@ -16,8 +16,6 @@ struct InvocationBook: Hashable, Sendable {
     private var unread: Set<WAMPID> = []
     private static let mostUnread = 1024
 
-    var count: Int { invocations.count }
-
     subscript(handle: ClientHandle) -> Invocation? { invocations[handle] }
 
     func handle(of request: WAMPID) -> ClientHandle? { handles[request] }

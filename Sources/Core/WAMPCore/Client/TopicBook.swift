@@ -30,8 +30,6 @@ struct TopicBook: Hashable, Sendable {
 
     subscript(number: Int) -> Topic? { topics[number] }
 
-    func number(of key: TopicKey) -> Int? { numbers[key] }
-
     /// The topic of a key, made if need be.
     mutating func topic(_ key: TopicKey, options: SubscribeOptions) -> Int {
         if let number = numbers[key] {

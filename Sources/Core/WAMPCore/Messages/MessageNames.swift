@@ -60,7 +60,9 @@ package struct MessageNames: Sendable {
         case .unregistered(let request, _): if let id = forget(.unregister, request) { procedures[id] = nil }
         case .result(let request, let details, _) where details["progress"] != true: forget(.call, request)
         case .error(let kind, let request, _, _, _): forget(kind, request)
-        case .invocation(let request, let id, _, _): note(.invocation, request, procedures[id])
+        // A pattern says little.
+        case .invocation(let request, let id, let details, _):
+            note(.invocation, request, details["procedure"]?.string ?? procedures[id])
         default: break
         }
     }

@@ -15,7 +15,7 @@ extension Dealer {
     ) -> String? {
         let isLast: Bool
         do throws(OptionError) { isLast = try !(options.flag("progress") ?? false) } catch { return error.words }
-        guard isLast || caller.sendsParts else { return "CALL with progress, which the client did not announce" }
+        guard isLast || caller.abilities.contains(.sendsParts) else { return "CALL with progress, which the client did not announce" }
         let key = CallKey(caller: caller.session, request: request)
         let standing = members[key.caller]?.standing(of: request)
         if let call = standing?.call {

@@ -16,7 +16,7 @@ extension Dealer {
         // The specification names no mode for a CANCEL without one; routers in use take this.
         var mode = word.flatMap(CallOptions.CancelMode.init) ?? .killNoWait
         // "If the callee does not support call canceling, then behavior is skip."
-        if !(members[call.invocation.callee]?.participant.takesInterrupts ?? false) { mode = .skip }
+        if !(members[call.invocation.callee]?.participant.abilities.contains(.interrupts) ?? false) { mode = .skip }
         switch mode {
         case .skip where policy.quirks.leavesSkippedCallsUnanswered: remove(key)
         case .skip: end(key, WAMPURI.Error.canceled, "cancelled by the caller", into: &effects)

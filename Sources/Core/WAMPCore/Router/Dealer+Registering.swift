@@ -56,7 +56,8 @@ extension Dealer {
         for session in callees {
             members[session]?.offers[id] = nil
             // To one who does not know of it, "the Dealer MUST NOT send an UNREGISTERED message".
-            if let callee = members[session]?.participant, callee.hearsRegistrationRevocation, !policy.quirks.concealsRevocation {
+            if let callee = members[session]?.participant, callee.abilities.contains(.lostRegistrations), !policy.quirks.concealsRevocation
+            {
                 let details: ValueMap = ["registration": Value(id), "reason": .text(reason)]
                 effects.append(.send(.unregistered(request: 0, details: details), to: callee.connection))
             }

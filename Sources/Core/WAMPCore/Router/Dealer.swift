@@ -97,7 +97,7 @@ struct Dealer: Sendable {
     func interrupt(
         _ invocation: Invocation, _ mode: CallOptions.CancelMode, _ reason: String, into effects: inout [RouterEffect]
     ) {
-        guard let callee = members[invocation.callee]?.participant, callee.takesInterrupts else { return }
+        guard let callee = members[invocation.callee]?.participant, callee.abilities.contains(.interrupts) else { return }
         let options: ValueMap = ["mode": .text(mode.rawValue), "reason": .text(reason)]
         effects.append(.send(.interrupt(request: invocation.request, options: options), to: callee.connection))
     }

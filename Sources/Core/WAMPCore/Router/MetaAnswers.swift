@@ -18,9 +18,9 @@ extension Realm {
         case .subscriptionList:
             try Self.checkLength(broker.subscriptions.count)
             return WAMPArguments([MetaCall.ids(of: broker.subscriptions(matching:))])
-        case .subscriptionLookup: return Self.one(broker.lookup(try call.text(0, "a topic"), try call.match()))
+        case .subscriptionLookup: return Self.one(broker.index[try call.text(0, "a topic"), try call.match()])
         case .subscriptionMatch:
-            let found = broker.matches(of: try call.text(0, "a topic"))
+            let found = broker.index.matches(of: try call.text(0, "a topic"))
             return WAMPArguments([found.isEmpty ? .null : MetaCall.ids(found)])
         case .subscriptionGet: return WAMPArguments([.map(try found(broker.details(of: try call.id())))])
         case .subscriptionListSubscribers: return WAMPArguments([MetaCall.ids(try found(broker.subscribers(of: try call.id())))])

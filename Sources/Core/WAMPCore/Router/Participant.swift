@@ -11,18 +11,10 @@ struct Participant: Hashable, Sendable {
     /// For whom is kept what it leaves.
     var holder: KeepingHolder?
 
-    /// As a callee it takes INTERRUPT.
-    var takesInterrupts: Bool { abilities.contains(.interrupts) }
     /// As a callee it takes more input for an INVOCATION: only who can be interrupted may.
     ///
     /// Source: WAMP, "Progressive Call Invocations".
     var takesParts: Bool { abilities.isSuperset(of: [.parts, .interrupts]) }
-    /// As a caller it may send the input of a call in parts.
-    var sendsParts: Bool { abilities.contains(.sendsParts) }
-    /// As a callee it understands that a registration is taken away.
-    var hearsRegistrationRevocation: Bool { abilities.contains(.lostRegistrations) }
-    /// As a subscriber it understands that a subscription is taken away.
-    var hearsSubscriptionRevocation: Bool { abilities.contains(.lostSubscriptions) }
 }
 
 /// What a client announces, as far as the router goes by it.
@@ -35,12 +27,10 @@ struct PeerAbilities: OptionSet, Hashable, Sendable {
     static let parts = PeerAbilities(rawValue: 2)
     /// As a caller it may send the input of a call in parts.
     static let sendsParts = PeerAbilities(rawValue: 4)
-    /// As a callee it keeps the timeout of an INVOCATION itself.
-    static let timeouts = PeerAbilities(rawValue: 8)
     /// As a subscriber it understands that a subscription is taken away.
-    static let lostSubscriptions = PeerAbilities(rawValue: 16)
+    static let lostSubscriptions = PeerAbilities(rawValue: 8)
     /// As a callee it understands that a registration is taken away.
-    static let lostRegistrations = PeerAbilities(rawValue: 32)
+    static let lostRegistrations = PeerAbilities(rawValue: 16)
 }
 
 extension PeerAbilities {
@@ -57,7 +47,6 @@ extension PeerAbilities {
         if has("callee", "call_canceling") || has("callee", "call_cancelling") { insert(.interrupts) }
         if has("callee", "progressive_call_invocations") { insert(.parts) }
         if has("caller", "progressive_call_invocations") { insert(.sendsParts) }
-        if has("callee", "call_timeout") { insert(.timeouts) }
         if has("subscriber", "subscription_revocation") { insert(.lostSubscriptions) }
         if has("callee", "registration_revocation") { insert(.lostRegistrations) }
     }

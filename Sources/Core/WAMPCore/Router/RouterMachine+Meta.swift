@@ -68,7 +68,8 @@ extension RouterMachine {
             try addTestament(call, of: caller)
             return .none
         case .flushTestaments:
-            flushTestaments(isDetached: try isDetached(call), of: caller)
+            let isDetached = try isDetached(call)
+            flushTestaments(of: caller.connection) { $0.removeAll(isDetached: isDetached) }
             return .none
         default:
             // A session that calls has a realm.

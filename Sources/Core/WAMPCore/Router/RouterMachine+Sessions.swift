@@ -44,11 +44,6 @@ extension RouterMachine {
         return nil
     }
 
-    /// Forgets the testaments of a scope.
-    mutating func flushTestaments(isDetached: Bool, of participant: Participant) {
-        flushTestaments(of: participant.connection) { $0.removeAll(isDetached: isDetached) }
-    }
-
     /// Forgets testaments of a session.
     mutating func flushTestaments(of connection: RouterConnection, _ flush: (inout Testaments) -> Void) {
         guard var session = visits[connection]?.session else { return }

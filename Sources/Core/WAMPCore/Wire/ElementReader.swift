@@ -119,10 +119,7 @@ extension ElementReader {
     /// Takes a dictionary; empty if the message ends before it.
     mutating func map(_ field: String) throws(WAMPFormatError) -> ValueMap {
         guard try hasNext() else { return ValueMap() }
-        let value = try attempt { [serialization, levels] reader throws(CodecError) in
-            try reader.wampValue(serialization, levels: levels)
-        }
-        switch value {
+        switch try read() {
         case .map(let map) where map.isQuickToCompare: return map
         case .null, .array([]): return ValueMap()
         default: throw failure(.field(field))

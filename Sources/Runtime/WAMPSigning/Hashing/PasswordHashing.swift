@@ -29,8 +29,8 @@ enum PBKDF2 {
 
     /// A key of a password.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
-    static func key(password: [UInt8], salt: [UInt8], iterations: Int, length: Int) throws(CancellationError) -> [UInt8] {
+    /// - Throws: `cancelled` if the task is cancelled meanwhile.
+    static func key(password: [UInt8], salt: [UInt8], iterations: Int, length: Int) throws(SigningError) -> [UInt8] {
         // A key is hashed into HMAC's inner and outer state once; each round begins with a copy of them.
         let keyed = HMAC<SHA256>(key: SymmetricKey(data: password))
         var key: [UInt8] = []
@@ -42,7 +42,7 @@ enum PBKDF2 {
             var last = Array(hash.finalize())
             var block = last
             for round in 1..<max(iterations, 1) {
-                if round % stride == 0, Task.isCancelled { throw CancellationError() }
+                if round % stride == 0, Task.isCancelled { throw .cancelled }
                 var hash = keyed
                 hash.update(data: last)
                 last = Array(hash.finalize())

@@ -42,12 +42,7 @@ public enum ChallengeResponse {
     public static func saltedSecret(
         _ secret: String, salt: String, iterations: Int = 1000, length: Int = 32
     ) throws(SigningError) -> String {
-        do {
-            return Base64.text(
-                try PBKDF2.key(password: Array(secret.utf8), salt: Array(salt.utf8), iterations: iterations, length: length))
-        } catch {
-            throw .cancelled
-        }
+        Base64.text(try PBKDF2.key(password: Array(secret.utf8), salt: Array(salt.utf8), iterations: iterations, length: length))
     }
 }
 

@@ -72,12 +72,7 @@ extension PasswordHash {
     func salted(_ password: String, salt: [UInt8], dialect: ScramDialect, argon2: Argon2id?) throws(SigningError) -> [UInt8] {
         let password = Array(password.utf8)
         switch self {
-        case .pbkdf2(let iterations):
-            do {
-                return try PBKDF2.key(password: password, salt: salt, iterations: iterations, length: 32)
-            } catch {
-                throw .cancelled
-            }
+        case .pbkdf2(let iterations): return try PBKDF2.key(password: password, salt: salt, iterations: iterations, length: 32)
         case .argon2id(let iterations, let memory):
             guard let argon2 else { throw .noSuchFunction(dialect.argon2) }
             do {

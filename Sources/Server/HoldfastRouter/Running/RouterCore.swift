@@ -146,7 +146,10 @@ final class RouterCore: HostedServer, @unchecked Sendable {
         cause = nil
         performAll(now)
         // Not before: what came just before the end may have begun an examination.
-        for connection in gone { desk.forget(connection) }
+        for connection in gone {
+            desk.forget(connection)
+            journal.forget(connection)
+        }
         gone.removeAll(keepingCapacity: true)
         tally.withLockedValue { $0.add(news) }
         news = RouterStatus()

@@ -6,12 +6,6 @@ extension Broker {
     /// The subscriptions of a way to match, in the order of their ids.
     func subscriptions(matching match: WAMPMatch) -> [WAMPID] { subscriptions.values.filter { $0.match == match }.map(\.id).sorted() }
 
-    /// The subscription of this URI or pattern.
-    func lookup(_ uri: String, _ match: WAMPMatch) -> WAMPID? { index[uri, match] }
-
-    /// The subscriptions that get the events of a topic.
-    func matches(of topic: String) -> [WAMPID] { index.matches(of: topic) }
-
     /// A subscription's details: `id`, `created`, `uri`, `match`.
     func details(of id: WAMPID) -> ValueMap? {
         guard let found = subscriptions[id] else { return nil }

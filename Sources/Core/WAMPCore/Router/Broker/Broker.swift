@@ -110,7 +110,7 @@ struct Broker: Sendable {
             hold(-KeepingRoom.weight(of: subscription.uri, subscription.match), by: subscriber.session)
             tell(.unsubscribed(subscriber.session, subscription: id), of: id)
             // Who did not announce that it understands this must not be told.
-            guard subscriber.hearsSubscriptionRevocation, !policy.quirks.concealsRevocation else { continue }
+            guard subscriber.abilities.contains(.lostSubscriptions), !policy.quirks.concealsRevocation else { continue }
             let details: ValueMap = ["subscription": Value(id), "reason": .text(reason)]
             effects.append(.send(.unsubscribed(request: 0, details: details), to: subscriber.connection))
         }
