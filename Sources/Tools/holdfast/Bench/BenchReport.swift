@@ -1,4 +1,5 @@
 import Foundation
+import Histogram
 
 /// What a benchmark found, as `--json` prints it; times of messages in microseconds.
 struct BenchReport: Hashable, Sendable, Codable {
@@ -81,5 +82,215 @@ struct BenchReport: Hashable, Sendable, Codable {
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         // Nothing here fails to encode: numbers are finite, and the rest is text.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+
+    private static let nameWidth = 12
+    private static let valueWidth = 12
+
+    /// This report for people.
+    func lines(style: Style) -> [String] {
+        let blocks = [heading(style), latencyTable(style), totals(style), LatencyChart(rows: histogram).lines]
+        return Array(blocks.filter { !$0.isEmpty }.joined(separator: [""]))
+    }
+
+    private func heading(_ style: Style) -> [String] {
+        let what = [
+            Self.count(connections, "connection"), "\(depth.grouped) in flight on each at most", "\(kind) of \(Self.count(size, "byte"))",
+        ]
+        let load =
+            if let rate {
+                "open loop: \(Self.figure(rate)) messages/s in total; latency counts from when a message was due"
+            } else {
+                "closed loop: a reply lets the next message go, so a slow server is asked less (see --rate)"
+            }
+        let time = "measured \(Duration.seconds(seconds).phrase) after \(Duration.seconds(warmUpSeconds).phrase) of warm-up"
+        return [
+            style.paint(url, .prompt), (what + (isCompressed ? ["permessage-deflate"] : [])).joined(separator: ", "), load,
+            time + (wasStopped ? ", then stopped" : ""),
+        ]
+    }
+
+    private func latencyTable(_ style: Style) -> [String] {
+        guard latency.count > 0 else { return [style.paint("no message was answered in the time measured", .bad)] }
+        let columns = sendDelay == nil ? [("", latency)] : [("due to reply", latency), ("due to sent", sendDelay ?? latency)]
+        func row(_ name: String, _ cells: [String]) -> String {
+            name + cells.map { $0.paddedLeft(to: Self.valueWidth) }.joined(separator: "  ")
+        }
+        let head = columns.count == 1 ? "latency" : row("latency".paddedRight(to: Self.nameWidth), columns.map(\.0))
+        let body = latency.named.indices.map { index in
+            row(latency.named[index].name.paddedLeft(to: Self.nameWidth), columns.map { $0.1.named[index].value.latencyPhrase })
+        }
+        return [head] + body
+    }
+
+    private func totals(_ style: Style) -> [String] {
+        func row(_ name: String, _ text: String) -> String { name.paddedRight(to: Self.nameWidth) + text }
+        var lines = [
+            row("throughput", "\(Int(messagesPerSecond.rounded()).grouped) messages/s, \(perSecond(bytesReceived))"),
+            row("received", "\(Self.count(messages, "message")), \(bytesReceived.bytesPhrase)"),
+            row("sent", bytesSent.bytesPhrase),
+        ]
+        if unsent > 0 {
+            let unsent = "\(Self.count(unsent, "message")) never left: the rate was too high, true latencies are longer"
+            lines.append(row("unsent", style.paint(unsent, .note)))
+        }
+        lines.append(row("errors", errors.total == 0 ? "0" : style.paint(problems.joined(separator: ", "), .bad)))
+        return lines
+    }
+
+    private var problems: [String] {
+        [
+            (errors.wrong, "of another kind or length"), (errors.disordered, "out of order"), (errors.lost, "without a reply"),
+            (errors.connectionsEnded, "connection(s) ended early"),
+        ].filter { $0.0 > 0 }.map { "\($0.0.grouped) \($0.1)" }
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String { "\(number.grouped) \(noun)\(number == 1 ? "" : "s")" }
+
+    private func perSecond(_ bytes: Int) -> String { (seconds > 0 ? Int(Double(bytes) / seconds) : 0).bytesPhrase + "/s" }
+
+    private static func figure(_ rate: Double) -> String { rate == rate.rounded() ? Int(rate).grouped : String(rate) }
+}
+
+extension Int {
+    /// This number with a comma before every three digits: `1,234,567`.
+    var grouped: String {
+        let digits = String(magnitude)
+        let groups = digits.enumerated().map { index, digit in
+            index > 0 && (digits.count - index).isMultiple(of: 3) ? ",\(digit)" : "\(digit)"
+        }
+        return (self < 0 ? "-" : "") + groups.joined()
+    }
+
+    /// This number of microseconds, as a latency: `42 µs`, `1.25 ms`, `60 s or more`.
+    var latencyPhrase: String {
+        if self >= Latencies.longest { return "60 s or more" }
+        return self < 1000 ? "\(self) µs" : Duration.microseconds(self).phrase
+    }
+
+    /// This number of bytes, to three figures: `512 B`, `1.5 KiB`, `20 MiB`.
+    var bytesPhrase: String {
+        var value = Double(self)
+        for unit in ["B", "KiB", "MiB", "GiB"] {
+            if value < 1000 { return "\(Self.figures(value)) \(unit)" }
+            value /= 1024
+        }
+        return "\(Self.figures(value)) TiB"
+    }
+
+    private static func figures(_ value: Double) -> String {
+        let decimals = value < 10 ? 100.0 : value < 100 ? 10.0 : 1.0
+        let rounded = (value * decimals).rounded() / decimals
+        return rounded == rounded.rounded() ? String(Int(rounded)) : String(rounded)
+    }
+}
+
+/// A distribution drawn in text: one row for each step of time, on a scale of round numbers that grow by factors.
+struct LatencyChart: Hashable, Sendable {
+    /// How many values lie from `from` up to, but without, `to`; in microseconds.
+    struct Row: Hashable, Sendable, Codable {
+        let from: Int
+        let to: Int
+        var count: Int
+    }
+
+    private static let mostRows = 20
+    private static let barWidth = 40
+    /// Steps within a power of ten, fine to coarse.
+    private static let scales: [[Double]] = [
+        [1, 1.2, 1.5, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9], [1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1],
+    ]
+
+    /// From the row with the least value to that with the greatest, those between included.
+    let rows: [Row]
+
+    init(rows: [Row]) { self.rows = rows }
+
+    /// Sorts values, ascending, into the finest scale that takes no more than 20 rows.
+    init(_ recorded: [(value: Int, count: Int)]) {
+        let charts = Self.scales.lazy.map { Self.rows(of: recorded, scale: $0) }
+        rows = charts.first { $0.count <= Self.mostRows } ?? []
+    }
+
+    /// One line for a row: its times, a bar, its share and its count.
+    var lines: [String] {
+        let total = rows.reduce(0) { $0 + $1.count }
+        let most = rows.map(\.count).max() ?? 0
+        let names = rows.map { ($0.from.latencyPhrase, $0.to.latencyPhrase) }
+        let widths = (names.map(\.0.count).max() ?? 0, names.map(\.1.count).max() ?? 0)
+        return zip(rows, names).map { row, name in
+            let share = Double(row.count) / Double(total) * 100
+            let bar = String(bar: Double(row.count), of: Double(most), width: Self.barWidth)
+            return name.0.paddedLeft(to: widths.0) + " … " + name.1.paddedLeft(to: widths.1) + "  "
+                + bar.paddedRight(to: Self.barWidth) + Self.percent(share).paddedLeft(to: 10) + row.count.grouped.paddedLeft(to: 14)
+        }
+    }
+
+    private static func rows(of recorded: [(value: Int, count: Int)], scale: [Double]) -> [Row] {
+        guard let least = recorded.first?.value, let greatest = recorded.last?.value else { return [] }
+        var edges = [0]
+        var power = 1.0
+        while edges[edges.count - 1] <= greatest {
+            // Steps below a microsecond fall together.
+            for step in scale where Int(step * power) > edges[edges.count - 1] { edges.append(Int(step * power)) }
+            power *= 10
+        }
+        var rows = zip(edges, edges.dropFirst()).map { Row(from: $0, to: $1, count: 0) }
+        rows = rows.filter { $0.to > least && $0.from <= greatest }
+        var index = 0
+        for (value, count) in recorded {
+            while value >= rows[index].to { index += 1 }
+            rows[index].count += count
+        }
+        return rows
+    }
+
+    private static func percent(_ share: Double) -> String {
+        let hundredths = Int((share * 100).rounded())
+        if hundredths == 0, share > 0 { return "<0.01 %" }
+        let fraction = String(hundredths % 100)
+        return "\(hundredths / 100)." + String(repeating: "0", count: 2 - fraction.count) + fraction + " %"
+    }
+}
+
+extension String {
+    func paddedLeft(to width: Int) -> String { String(repeating: " ", count: Swift.max(0, width - count)) + self }
+    func paddedRight(to width: Int) -> String { self + String(repeating: " ", count: Swift.max(0, width - count)) }
+}
+
+/// A distribution of times from 1 µs to 60 s, to three digits.
+struct Latencies: Sendable {
+    /// Longer times count as this long.
+    static let longest = 60_000_000
+    /// The percentiles that are told.
+    static let told = [50, 90, 99, 99.9, 99.99]
+
+    private var histogram = Histogram<UInt64>(
+        lowestDiscernibleValue: 1, highestTrackableValue: UInt64(longest), numberOfSignificantValueDigits: .three)
+
+    var count: Int { Int(histogram.totalCount) }
+    var mean: Double { count == 0 ? 0 : histogram.mean }
+    var shortest: Int { Int(histogram.min) }
+    var max: Int { min(Int(histogram.maxRecorded), Self.longest) }
+    /// Every value that came, ascending, and how often.
+    var recorded: [(value: Int, count: Int)] { histogram.recordedValues().map { (Int($0.value), Int($0.count)) } }
+
+    /// Takes a time in microseconds.
+    mutating func record(_ microseconds: UInt32) {
+        histogram.record(UInt64(Swift.max(1, min(Int(microseconds), Self.longest))))
+    }
+
+    mutating func add(_ other: Latencies) { histogram.add(other.histogram) }
+
+    /// The time that so many of a hundred do not exceed, in microseconds; 0 if there are none.
+    func percentile(_ percentile: Double) -> Int { count == 0 ? 0 : min(Int(histogram.valueAtPercentile(percentile)), Self.longest) }
+}
+
+extension Duration {
+    /// This time in whole microseconds, as far as they are told apart.
+    var latency: UInt32 {
+        let (seconds, attoseconds) = components
+        guard seconds < 60 else { return UInt32(Latencies.longest) }
+        return seconds < 0 ? 0 : UInt32(seconds) * 1_000_000 + UInt32(Swift.max(0, attoseconds) / 1_000_000_000_000)
     }
 }

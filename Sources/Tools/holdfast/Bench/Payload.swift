@@ -1,3 +1,4 @@
+import ArgumentParser
 import Holdfast
 
 /// The messages that a benchmark sends: all alike but for their number, which stands in front as far as the size allows.
@@ -78,4 +79,23 @@ struct Payload: Hashable, Sendable {
         default: nil
         }
     }
+}
+
+/// What the messages of a benchmark are.
+enum PayloadKind: String, EnumerableFlag {
+    case binary, text
+}
+
+/// The length of a message: as a ``ByteCount``, or 0.
+struct PayloadSize: Hashable, Sendable, ExpressibleByArgument, CustomStringConvertible {
+    let bytes: Int
+
+    init(bytes: Int) { self.bytes = bytes }
+
+    init?(argument: String) {
+        guard let bytes = argument == "0" ? 0 : ByteCount(argument: argument)?.bytes else { return nil }
+        self.bytes = bytes
+    }
+
+    var description: String { String(bytes) }
 }

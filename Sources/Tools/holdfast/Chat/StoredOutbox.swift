@@ -53,3 +53,8 @@ extension OutboxRow {
     /// said what became of it.
     var canBeRetried: Bool { hasFailed && state != .burning(.expired) }
 }
+
+extension DeliveryStage {
+    /// Whether it waits for somebody to retry or discard it.
+    var isFailed: Bool { if case .failed(let failure) = self { failure != .discarded } else { false } }
+}

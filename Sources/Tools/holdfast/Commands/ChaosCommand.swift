@@ -65,3 +65,91 @@ struct ChaosCommand: AsyncParsableCommand {
         }
     }
 }
+
+/// A bad network, until it is asked to end.
+struct ChaosSession: Sendable {
+    /// Why the link could not do what it should.
+    struct Failure: Error, CustomStringConvertible { let description: String }
+
+    let target: HostAndPort
+    let script: FaultScript
+    let seed: UInt64
+    let duration: Duration?
+    let isQuiet: Bool
+    let style: Style
+
+    func run(listeningOn port: Int) async throws {
+        let link: FaultyLink
+        do { link = try await FaultyLink.start(to: target.port, host: target.host, listeningOn: port, seed: seed) } catch {
+            throw Failure(description: "cannot listen on 127.0.0.1:\(port): \(error)")
+        }
+        let ledger = ChaosLedger(style: style, isQuiet: isQuiet)
+        StandardOutput.write("127.0.0.1:\(link.port) -> \(target), seed \(seed)\n")
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask { try await play(on: link, ledger) }
+            group.addTask {
+                _ = await Signals.firstEnding()
+                return true
+            }
+            if let duration {
+                group.addTask {
+                    try? await Task.sleep(for: duration)
+                    return true
+                }
+            }
+            defer { group.cancelAll() }
+            while let isOver = try await group.next(), !isOver {}
+        }
+        try await link.stop()
+        await ledger.finish(link)
+    }
+
+    /// Plays the script; false, as the relay goes on afterwards.
+    private func play(on link: FaultyLink, _ ledger: ChaosLedger) async throws -> Bool {
+        do {
+            try await link.follow(script, seed: seed) { await ledger.note($0) }
+        } catch is CancellationError {
+            return false
+        } catch {
+            throw Failure(description: "the port \(link.port) could not be opened again: \(error)")
+        }
+        await ledger.say("the script is over; still relaying", .dim)
+        return false
+    }
+}
+
+/// Says what the link does to its connections, and counts it.
+actor ChaosLedger {
+    private let style: Style
+    private let isQuiet: Bool
+    private let start = ContinuousClock.now
+    private var counts: [Fault.Kind: Int] = [:]
+
+    init(style: Style, isQuiet: Bool) { (self.style, self.isQuiet) = (style, isQuiet) }
+
+    func note(_ planned: PlannedFault) {
+        if !planned.isEnd { counts[planned.fault.kind, default: 0] += 1 }
+        say(planned.description, planned.isEnd ? .good : .bad)
+    }
+
+    func say(_ text: String, _ part: Style.Part) {
+        guard !isQuiet else { return }
+        StandardOutput.write(style.paint(start.duration(to: .now).timelineColumn, .dim) + "  " + style.paint(text, part) + "\n")
+    }
+
+    /// Prints the totals.
+    func finish(_ link: FaultyLink) {
+        for line in Self.summary(accepted: link.accepted, up: link.carried(.up), down: link.carried(.down), counts) {
+            StandardOutput.write(line + "\n")
+        }
+    }
+
+    /// What was carried and done, one fact to a line.
+    static func summary(accepted: Int, up: Int, down: Int, _ counts: [Fault.Kind: Int]) -> [String] {
+        let faults = Fault.Kind.allCases.compactMap { kind in counts[kind].map { "\(kind.rawValue) \($0)" } }
+        return [
+            "connections  \(accepted)", "bytes        \(up) up, \(down) down",
+            "faults       " + (faults.isEmpty ? "none" : faults.joined(separator: ", ")),
+        ]
+    }
+}

@@ -63,3 +63,224 @@ struct ConnectCommand: AsyncParsableCommand {
         if outcome != .clean { throw outcome.code }
     }
 }
+
+/// One `connect` command at work: lines go out, messages come in, until one side ends it.
+struct ConnectSession: Sendable {
+    /// Where the lines to send come from.
+    enum Source: Sendable {
+        case prompt
+        case standardInput
+        case texts([String])
+    }
+
+    let url: WebSocketURL
+    let configuration: WebSocketConfiguration
+    let isReconnecting: Bool
+    let source: Source
+    let patience: Patience
+    let pingEvery: Duration?
+    /// Figures are told, live and at the end.
+    let showsStatistics: Bool
+    let console: Console
+    let input = StandardInput()
+
+    /// Connects, talks and closes; an ending signal closes with 1001, a second one kills.
+    func run() async -> Outcome {
+        await withTaskGroup(of: Outcome?.self) { group in
+            group.addTask { await converse() }
+            group.addTask { await Signals.firstEnding() }
+            var outcome = Outcome.failed
+            if let first = await group.next(), let first { outcome = first }
+            group.cancelAll()
+            await group.waitForAll()
+            await console.close()
+            return outcome
+        }
+    }
+
+    private func converse() async -> Outcome {
+        do throws(WebSocketError) {
+            let link = try await Link.open(url, configuration, isReconnecting: isReconnecting, console: console)
+            if case .prompt = source { await console.open() }
+            guard showsStatistics else { return await exchange(over: link, nil) }
+            let gauge = LinkGauge(link)
+            let outcome = await exchange(over: link, gauge)
+            await gauge.sumUp(console)
+            return outcome
+        } catch {
+            if error.code != .cancelled { await console.note(error) }
+            return Outcome(error)
+        }
+    }
+
+    private enum Finished: Sendable {
+        case receiving(Outcome)
+        case speaking(Outcome?)
+        case other
+    }
+
+    private func exchange(over link: Link, _ gauge: LinkGauge?) async -> Outcome {
+        await withTaskGroup(of: Finished.self) { group in
+            group.addTask { .receiving(await link.receive(console, from: url)) }
+            group.addTask { .speaking(await speak(over: link)) }
+            if let pingEvery = pingEvery ?? gauge.map({ _ in .seconds(1) }) {
+                group.addTask { await ping(over: link, every: pingEvery, gauge) }
+            }
+            if let gauge, console.showsStatus { group.addTask { await follow(gauge) } }
+            if case .prompt = source { group.addTask { await followWindow() } }
+            // Both end when the connection does, in any order.
+            var (problem, ending): (Outcome?, Outcome?)
+            for await finished in group {
+                switch finished {
+                case .receiving(let outcome):
+                    group.cancelAll()
+                    ending = outcome
+                case .speaking(let outcome): problem = outcome
+                case .other: break
+                }
+            }
+            return problem ?? ending ?? .failed
+        }
+    }
+
+    private func follow(_ gauge: LinkGauge) async -> Finished {
+        await gauge.follow(console)
+        return .other
+    }
+
+    private func ping(over link: Link, every interval: Duration, _ gauge: LinkGauge?) async -> Finished {
+        while (try? await Task.sleep(for: interval)) != nil {
+            do throws(WebSocketError) {
+                guard let roundTrip = try await link.ping() else { continue }
+                await gauge?.roundTrip(roundTrip)
+                // Without --ping they are for the figures only.
+                if pingEvery != nil { await console.note("pong after \(roundTrip.phrase)", .dim) }
+            } catch {
+                if error.code == .timedOut { await console.note("no pong in time", .bad) }
+            }
+        }
+        return .other
+    }
+
+    private func followWindow() async -> Finished {
+        for await _ in Signals.stream(of: [Signals.windowChange]) { await console.windowChanged() }
+        return .other
+    }
+
+    /// Sends what the source gives and closes after its end; an outcome only when the source itself was at fault.
+    ///
+    /// A connection that fails while sending is not reported here: the receiving side meets the same failure and knows more.
+    func speak(over link: Link) async -> Outcome? {
+        switch source {
+        case .prompt:
+            await speakFromPrompt(over: link)
+            return nil
+        case .standardInput:
+            let outcome = await speakFromStandardInput(over: link)
+            await waitAndClose(link)
+            return outcome
+        case .texts(let texts):
+            for text in texts { await send(text, over: link) }
+            await waitAndClose(link)
+            return nil
+        }
+    }
+
+    private func speakFromPrompt(over link: Link) async {
+        // Sending may wait for a slow peer; keys must not, or Control-C would not work.
+        let (lines, outbox) = AsyncStream.makeStream(of: String.self)
+        await withTaskGroup { group in
+            group.addTask { for await line in lines { await deliver(line, over: link) } }
+            await readKeys(outbox)
+            await console.close()  // From here on Control-C is SIGINT again, for a peer that takes nothing.
+            outbox.finish()
+            await group.waitForAll()
+            if !Task.isCancelled { await link.close() }
+        }
+    }
+
+    private func readKeys(_ outbox: AsyncStream<String>.Continuation) async {
+        while let bytes = await input.read() {
+            for effect in await console.type(bytes) {
+                switch effect {
+                case .submit(let line):
+                    await console.show(.text(line), .sent)
+                    outbox.yield(line)
+                case .suspend: await console.suspend()
+                case .interrupt, .endOfInput: return
+                case .write: break
+                }
+            }
+        }
+    }
+
+    private func speakFromStandardInput(over link: Link) async -> Outcome? {
+        var splitter = LineSplitter()
+        while let bytes = await input.read() {
+            for line in splitter.split(bytes) {
+                guard await send(line, over: link) else { return .badInput }
+            }
+        }
+        guard !Task.isCancelled, let last = splitter.finish() else { return nil }
+        return await send(last, over: link) ? nil : .badInput
+    }
+
+    private func send(_ line: LineSplitter.Line, over link: Link) async -> Bool {
+        switch line {
+        case .text(let text): await send(text, over: link)
+        case .invalid(let number): await console.note("line \(number) of standard input is not UTF-8; nothing more is sent", .bad)
+        }
+        if case .invalid = line { return false }
+        return true
+    }
+
+    private func send(_ text: String, over link: Link) async {
+        if console.format.isForTerminal { await console.show(.text(text), .sent) }
+        await deliver(text, over: link)
+    }
+
+    private func deliver(_ text: String, over link: Link) async {
+        do throws(WebSocketError) {
+            try await link.send(.text(text))
+        } catch {
+            if error.code == .timedOut { await console.note("not sent: \(error)", .bad) }
+        }
+    }
+
+    private func waitAndClose(_ link: Link) async {
+        guard case .quiet(let quiet) = patience else { return }
+        var end = ContinuousClock.now + quiet
+        while end > .now {
+            guard (try? await Task.sleep(until: end)) != nil else { return }
+            if let last = await console.lastReceived { end = max(end, last + quiet) }
+        }
+        await link.close()
+    }
+}
+
+/// How long to go on receiving after the last line was sent.
+enum Patience: Hashable, Sendable, ExpressibleByArgument, CustomStringConvertible {
+    /// Until nothing has come for this long.
+    case quiet(Duration)
+    /// Until the peer closes, or a signal comes.
+    case forever
+
+    /// Reads seconds, or `forever`.
+    init?(argument: String) {
+        if argument == "forever" {
+            self = .forever
+        } else if let seconds = Seconds(argument: argument) {
+            self = .quiet(seconds.duration)
+        } else {
+            return nil
+        }
+    }
+
+    /// As it is written on the command line, for the help.
+    var description: String {
+        switch self {
+        case .quiet(let duration): duration.phrase
+        case .forever: "forever"
+        }
+    }
+}

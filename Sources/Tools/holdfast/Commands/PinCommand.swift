@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Holdfast
+import WebSocketRuntime
 
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -64,5 +65,99 @@ struct PinTrustOptions: ParsableArguments {
         var options = TLSOptions(trust: ca.map { .file($0) } ?? .system)
         handshake.apply(to: &options, environment: environment)
         return options
+    }
+}
+
+/// A chain's pins, to paste into an app or to read by a program.
+struct PinListing {
+    let host: String
+    let chain: [ServerCertificate]
+
+    /// Swift, with a comment for each pin.
+    var swift: String {
+        let lines = chain.enumerated().map { place, certificate in
+            "    try Pin(\"\(certificate.publicKeyPin)\"),  // \(role(place)): \(name(certificate)), until \(lastDay(certificate))"
+        }
+        return (["PinSet(\"\(host)\", pins: ["] + lines + ["])"]).joined(separator: "\n") + "\n"
+    }
+
+    /// One object; keys in the order of the alphabet.
+    ///
+    /// Nothing in it can drive a terminal: names are the server's own words.
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let rows = chain.map {
+            Row(
+                subject: $0.subject, issuer: $0.issuer, notAfter: "\(lastDay($0))", publicKeyPin: "\($0.publicKeyPin)",
+                certificatePin: "\($0.certificatePin)")
+        }
+        return String(decoding: try encoder.encode(Report(host: host, chain: rows)), as: UTF8.self).escapedWithinJSONLines + "\n"
+    }
+
+    private func role(_ place: Int) -> String {
+        if place == 0 { return "the server" }
+        return place == chain.count - 1 && chain[place].isSelfIssued ? "the root" : "an authority between"
+    }
+
+    private func name(_ certificate: ServerCertificate) -> String {
+        certificate.subject.isEmpty ? "unnamed" : certificate.subject.escapedOnOneLine
+    }
+
+    private func lastDay(_ certificate: ServerCertificate) -> CalendarDate { CalendarDate(secondsSince1970: certificate.notAfter) }
+
+    private struct Report: Encodable {
+        let host: String
+        let chain: [Row]
+    }
+
+    private struct Row: Encodable {
+        let subject, issuer, notAfter, publicKeyPin, certificatePin: String
+    }
+}
+
+/// Which keys the server's chain is expected to have.
+struct PinOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Connect only if the chain of the URL's host has this pin, sha256/… or cert-sha256/…, as 'holdfast pin' prints it; "
+                + "repeatable, one of them is enough.",
+            valueName: "pin"),
+        transform: Self.pin)
+    var pin: [Pin] = []
+
+    @Flag(help: "Warn if the chain has none of the pins, and connect all the same.")
+    var pinReportOnly = false
+
+    func validate() throws {
+        if pinReportOnly, pin.isEmpty { throw ValidationError("--pin-report-only says what a missing --pin means; give one.") }
+    }
+
+    func apply(to tls: inout TLSOptions, for url: WebSocketURL) {
+        guard !pin.isEmpty else { return }
+        tls.pins = [PinSet(url.host, pins: pin, mode: pinReportOnly ? .reportOnly : .enforce)]
+        let warned = LockedValue(false)
+        tls.onPinReport = { report in
+            // A refusal is told by the error; the many connections of a benchmark would all warn of the same.
+            guard !report.isRefused else { return }
+            warned.withLockedValue { isDone in
+                if !isDone { StandardOutput.warn(report.warning) }
+                isDone = true
+            }
+        }
+    }
+
+    /// What is wrong with the pin becomes the parser's message.
+    private static func pin(_ text: String) throws -> Pin {
+        do throws(Pin.Malformed) { return try Pin(text) } catch { throw ValidationError(error.description) }
+    }
+}
+
+extension PinReport {
+    /// For people, on one line.
+    var warning: String {
+        let seen = chain.map { "\($0.publicKeyPin) (\($0))" }.joined(separator: ", ").escapedOnOneLine
+        return "WARNING: the chain of \(host.escapedOnOneLine) has none of the pins, but "
+            + (seen.isEmpty ? "nothing that could be read" : seen)
     }
 }

@@ -18,4 +18,33 @@ extension WebSocketError {
         }
         return lines
     }
+
+    private static let namesHere = [
+        ("TLSOptions.additionalRoots", "--ca, with a PEM file"),
+        ("TLSOptions.serverName", "--server-name"),
+        ("TLSOptions.identity", "--cert, and --key"),
+        ("TLSOptions.minimumVersion", "--tls-min"),
+    ]
+
+    /// What the settings that the error advises are called on the command line.
+    var optionLines: [String] {
+        Self.namesHere.filter { transport.detail.contains($0.0) }.map { "\($0.0) is \($0.1), here" }
+    }
+}
+
+extension CloseRecord {
+    /// Who closed, with which code, and what that means.
+    var phrase: String {
+        switch closedFirst {
+        case .local where isClean: "closed: \(sent?.code ?? .noStatus)"
+        case .local: "closed, but the other side did not answer the close frame"
+        case .remote: "the other side closed: \(code)\(reason). \(code.meaning)"
+        case nil: "lost without a close handshake: \(code)"
+        }
+    }
+
+    private var reason: String {
+        guard let reason = received?.reason, !reason.isEmpty else { return "" }
+        return " \"\(reason.escapedOnOneLine)\""
+    }
 }

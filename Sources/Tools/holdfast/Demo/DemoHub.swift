@@ -1,4 +1,6 @@
 import Foundation
+import HoldfastHub
+import HoldfastRooms
 
 /// A hub in a process of its own, so that it can be killed as no program wants to be: `holdfast serve hub`.
 actor DemoHub {
@@ -77,5 +79,23 @@ actor DemoHub {
                 continuation.resume(returning: bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self))
             }
         }
+    }
+}
+
+/// The log of a hub that does not run.
+enum HubLogFile {
+    /// All that is retained of a room, in order.
+    static func entries(of room: RoomName, in directory: String) async throws -> [Entry] {
+        var entries: [Entry] = []
+        let log = try await SQLiteRoomLog(directory: directory)
+        do {
+            var pages = try await log.pages(of: room)
+            while let page = try await pages.next() { entries += page }
+            await log.close()
+        } catch {
+            await log.close()
+            throw error
+        }
+        return entries
     }
 }

@@ -32,4 +32,122 @@ struct DoctorReport: Encodable, Sendable {
         // Nothing here fails to encode: numbers are finite, and the rest is text.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self).escapedWithinJSONLines } ?? "{}"
     }
+
+    /// The report for people; what the server sent cannot drive the terminal.
+    func text(_ style: Style) -> String {
+        var lines: [String] = []
+        for topic in Finding.Topic.allCases {
+            let own = findings.filter { $0.topic == topic }
+            guard !own.isEmpty else { continue }
+            if !lines.isEmpty { lines.append("") }
+            lines.append(style.paint(topic.title, .prompt))
+            for finding in own { lines += finding.lines(style) }
+        }
+        if !observations.unfinished.isEmpty {
+            lines += ["", style.paint("Not seen", .prompt)]
+            lines += observations.unfinished.map { "  - \($0.probe): \($0.why)".escapedOnOneLine }
+        }
+        return (lines + ["", style.paint(verdict, verdictPart)]).joined(separator: "\n") + "\n"
+    }
+
+    /// One line that says it all.
+    var verdict: String {
+        let (broken, warnings) = (count(.broken), count(.warning))
+        let counts = [
+            broken > 0 ? "\(broken == 1 ? "1 thing is" : "\(broken) things are") broken" : nil,
+            warnings > 0 ? warnings.counted("warning") : nil,
+        ].compactMap { $0 }.joined(separator: ", ")
+        if isPartial { return "Stopped before the end" + (counts.isEmpty ? "." : ": so far \(counts).") }
+        return isHealthy ? "Healthy" + (counts.isEmpty ? "." : ", with \(counts).") : "Not healthy: \(counts)."
+    }
+
+    private var verdictPart: Style.Part { count(.broken) > 0 ? .bad : isPartial || count(.warning) > 0 ? .note : .good }
+
+    private func count(_ severity: Finding.Severity) -> Int { findings.count { $0.severity == severity } }
+}
+
+/// Something that the doctor says of a server.
+struct Finding: Encodable, Hashable, Sendable {
+    /// How bad it is.
+    enum Severity: String, Encodable, Comparable, Sendable {
+        /// As it should be.
+        case good
+        /// Good to know.
+        case note
+        /// It works, but may hurt.
+        case warning
+        /// It does not work, or breaks RFC 6455.
+        case broken
+
+        static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+
+        private var rank: Int {
+            switch self {
+            case .good: 0
+            case .note: 1
+            case .warning: 2
+            case .broken: 3
+            }
+        }
+    }
+
+    /// What it is about; also decides the exit status.
+    enum Topic: String, Encodable, CaseIterable, Sendable {
+        case network, tls, upgrade, surroundings, pings, messages, compression, limit, close, idle
+
+        var title: String {
+            switch self {
+            case .network: "Network"
+            case .tls: "TLS"
+            case .upgrade: "Upgrade"
+            case .surroundings: "On the way"
+            case .pings: "Pings"
+            case .messages: "Messages"
+            case .compression: "Compression"
+            case .limit: "Message size"
+            case .close: "Close"
+            case .idle: "Idleness"
+            }
+        }
+
+        /// The exit status if something of this is broken.
+        var outcome: Outcome {
+            switch self {
+            case .network: .unreachable
+            case .tls: .tls
+            case .upgrade, .surroundings: .refused
+            case .pings, .messages, .compression, .limit, .close, .idle: .violation
+            }
+        }
+    }
+
+    /// A stable name, such as `pings.never`: for programs.
+    let id: String
+    let topic: Topic
+    let severity: Severity
+    let text: String
+    /// What stands behind it, a fact to a line.
+    var details: [String] = []
+    /// What to do.
+    var advice: String?
+
+    init(_ topic: Topic, _ name: String, _ severity: Severity, _ text: String, details: [String] = [], advice: String? = nil) {
+        (self.topic, self.severity, self.text, self.details, self.advice) = (topic, severity, text, details, advice)
+        id = "\(topic.rawValue).\(name)"
+    }
+
+    /// Its line, the facts behind it, and what to do.
+    fileprivate func lines(_ style: Style) -> [String] {
+        let (mark, part): (String, Style.Part) =
+            switch severity {
+            case .good: ("✓", .good)
+            case .note: ("·", .dim)
+            case .warning: ("!", .note)
+            case .broken: ("✗", .bad)
+            }
+        var lines = ["  " + style.paint(mark, part) + " " + text.escapedOnOneLine]
+        lines += details.map { "      " + style.paint($0.escapedOnOneLine, .dim) }
+        if let advice { lines.append("    → " + style.paint(advice.escapedOnOneLine, .prompt)) }
+        return lines
+    }
 }

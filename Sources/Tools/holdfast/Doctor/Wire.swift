@@ -1,3 +1,4 @@
+import Foundation
 import Holdfast
 
 /// A frame as it came.
@@ -140,4 +141,212 @@ actor Wire {
 
     /// The largest frame taken, and the largest message.
     static let largest = 1 << 26
+
+    /// Connects and asks for a WebSocket.
+    ///
+    /// - Parameter change: What is to be asked otherwise than the errand says.
+    static func open(
+        _ errand: Errand, deflate: DeflatePreferences? = nil, change: (inout ClientOptions) -> Void = { _ in }
+    ) async throws(Failure) -> Wire {
+        var options = errand.options
+        change(&options)
+        var view = UpgradeView()
+        view.offer(options.subprotocols)
+        do throws(TransportError) {
+            let handshake = try request(options, deflate)
+            let link = try await NIOConnector.bytes(options)
+            (view.remote, view.connectMs, view.tlsMs) = (link.remote, link.connected.ms, link.secured?.ms)
+            do throws(TransportError) {
+                return try await upgrade(link, handshake, errand, &view)
+            } catch {
+                link.close()
+                throw error
+            }
+        } catch {
+            view.failure = UpgradeView.Failure(
+                code: error.code.description, text: error.detail, body: String(decoding: error.body, as: UTF8.self))
+            if let response = error.response { view.take(response) }
+            throw Failure(view: view)
+        }
+    }
+
+    private static func request(
+        _ options: ClientOptions, _ deflate: DeflatePreferences?
+    ) throws(TransportError) -> (handshake: ClientHandshake, bytes: [UInt8]) {
+        do throws(HandshakeFailure) {
+            var random = SystemRandomNumberGenerator()
+            let handshake = try ClientHandshake(
+                url: options.url, subprotocols: options.subprotocols, deflate: deflate, headers: options.headers, using: &random)
+            return (handshake, try handshake.request.encoded())
+        } catch {
+            throw TransportError(.invalidConfiguration, "\(error)", underlying: error)
+        }
+    }
+
+    private static func upgrade(
+        _ link: ByteLink, _ request: (handshake: ClientHandshake, bytes: [UInt8]), _ errand: Errand, _ view: inout UpgradeView
+    ) async throws(TransportError) -> Wire {
+        let (start, deadline) = (ContinuousClock.now, errand.deadline())
+        link.send(request.bytes)
+        var parser = HeadParser<ResponseHead>(limit: errand.options.headLimit)
+        var bytes: [UInt8] = []
+        while true {
+            let parsed = bytes.withUnsafeBytes { bytes in
+                var rest = bytes
+                let head = Result { () throws(HandshakeFailure) in try parser.parse(&rest) }
+                return (head: head, rest: Array(rest))
+            }
+            bytes = parsed.rest
+            let head: ResponseHead?
+            do throws(HandshakeFailure) { head = try parsed.head.get() } catch {
+                throw TransportError(.invalidHandshake, "what the server answered is not HTTP: \(error)", underlying: error)
+            }
+            if let head, !head.isInterim {
+                view.answerMs = start.duration(to: .now).ms
+                view.take(head)
+                return try await judge(head, bytes, link, request.handshake, deadline, &view)
+            }
+            if head != nil { continue }
+            bytes = try await more(link, deadline)
+        }
+    }
+
+    private static func more(_ link: ByteLink, _ deadline: ContinuousClock.Instant) async throws(TransportError) -> [UInt8] {
+        switch await link.next(within: deadline.remaining) {
+        case .bytes(let bytes): return bytes
+        case .nothing: throw TransportError(.timedOut, "the server did not answer the upgrade in time")
+        case .end(let error): throw error ?? TransportError(.lost, "the server hung up without an answer to the upgrade")
+        }
+    }
+
+    private static func judge(
+        _ head: ResponseHead, _ rest: [UInt8], _ link: ByteLink, _ handshake: ClientHandshake, _ deadline: ContinuousClock.Instant,
+        _ view: inout UpgradeView
+    ) async throws(TransportError) -> Wire {
+        do throws(HandshakeFailure) {
+            let agreement = try handshake.check(head)
+            view.take(agreement)
+            return Wire(link, view: view, deflate: agreement.deflate, rest: rest)
+        } catch  where error.kind == .refused {
+            var failure = TransportError(.refused, "the server answered \(head)", underlying: error)
+            failure.response = head
+            failure.body = await body(of: head, rest, link, deadline)
+            throw failure
+        } catch {
+            throw TransportError(.invalidHandshake, "the server answered 101, but wrongly: \(error)", underlying: error)
+        }
+    }
+
+    /// The first bytes of a refusal's body, as far as they come soon.
+    private static func body(
+        of head: ResponseHead, _ rest: [UInt8], _ link: ByteLink, _ deadline: ContinuousClock.Instant
+    ) async -> [UInt8] {
+        var body = RefusalBody(of: head, limit: 300)
+        var bytes = rest
+        let deadline = min(deadline, .now + .seconds(1))
+        while !bytes.withUnsafeBytes({ body.append($0) }), case .bytes(let more) = await link.next(within: deadline.remaining) {
+            bytes = more
+        }
+        return body.bytes
+    }
+
+    /// What may come back.
+    struct Expected: Sendable {
+        let opcode: Opcode
+        let bytes: [UInt8]
+    }
+
+    /// What a server did, and the last message that came meanwhile.
+    struct Reply: Sendable {
+        let reaction: Reaction
+        var message: Joined.Whole?
+    }
+
+    /// Waits for what the server does about what was sent at `start`; a ping is sent behind it, to see when it has been read.
+    func reply(
+        to expected: Expected, since start: ContinuousClock.Instant, _ habits: Habits, _ errand: Errand,
+        reading: (Joined.Whole) -> [UInt8] = { $0.bytes }
+    ) async -> Reply {
+        let question = Array("behind \(UInt32.random(in: .min ... .max))".utf8)
+        let isAsked = habits.pongs != false
+        if isAsked { send(.ping, question) }
+        // Without an answer to hope for, silence is soon long enough.
+        var deadline = errand.deadline(!isAsked && habits.echoes == false ? min(errand.patience, .seconds(1)) : nil)
+        var (isAlive, parts, other) = (false, Joined(), Reply?.none)
+        func reply(_ kind: Reaction.Kind, _ code: Int? = nil, _ detail: String? = nil, _ message: Joined.Whole? = nil) -> Reply {
+            let reaction = Reaction(kind: kind, closeCode: code, detail: detail, ms: start.duration(to: .now).ms)
+            return Reply(reaction: reaction, message: message)
+        }
+        while true {
+            switch await next(until: deadline) {
+            case .nothing: return other ?? reply(isAlive ? .silent : .nothing)
+            case .ended(let why): return reply(.hungUp, nil, why)
+            case .nonsense(let why): return reply(.garbled, nil, why)
+            case .frame(let frame) where frame.opcode == .close:
+                let close = frame.payload.withUnsafeBytes { bytes in try? CloseFrame(payload: bytes) }
+                send(CloseFrame(close?.code ?? .normal))
+                drop()
+                guard let close else { return reply(.garbled, nil, "its close frame cannot be read") }
+                return reply(.closed, Int((close.code ?? .noStatus).rawValue), close.reason.isEmpty ? nil : close.reason)
+            case .frame(let frame) where frame.opcode == .pong:
+                guard frame.payload == question else { break }
+                isAlive = true
+                deadline = min(deadline, .now + habits.quiet)
+            case .frame(let frame):
+                guard let whole = parts.take(frame) else { break }
+                if whole.opcode == expected.opcode, expected.bytes.isSame(as: reading(whole)) { return reply(.echoed, nil, nil, whole) }
+                other = reply(.answered, nil, whole.words, whole)
+            }
+        }
+    }
+}
+
+/// What is known of a server, so that nobody waits for what never comes.
+struct Habits: Hashable, Sendable {
+    /// Whether it answers pings; nil: not known yet.
+    var pongs: Bool?
+    /// Whether it sends back what it gets; nil: not known yet.
+    var echoes: Bool?
+
+    /// How long something may come after the pong of a ping that was sent behind a message: a server may hand the message to others first.
+    var quiet: Duration {
+        switch echoes {
+        case nil: .seconds(1)
+        case true?: .seconds(3)
+        case false?: .milliseconds(300)
+        }
+    }
+}
+
+/// Puts the fragments of messages together.
+struct Joined {
+    struct Whole: Sendable {
+        let opcode: Opcode
+        let isCompressed: Bool
+        let bytes: [UInt8]
+
+        var words: String {
+            guard opcode == .text else { return "\(bytes.count.counted("byte")) of binary" }
+            let text = String(decoding: bytes.prefix(80), as: UTF8.self)
+            return "the text \"\(text)\"" + (bytes.count > 80 ? "…" : "")
+        }
+    }
+
+    private var first: WireFrame?
+    private var bytes: [UInt8] = []
+
+    /// The message that the frame completes; control frames pass.
+    mutating func take(_ frame: WireFrame) -> Whole? {
+        guard !frame.opcode.isControl else { return nil }
+        if frame.opcode != .continuation { (first, bytes) = (frame, []) }
+        if bytes.count < Wire.largest { bytes += frame.payload }
+        guard frame.isFinal, let first else { return nil }
+        self.first = nil
+        return Whole(opcode: first.opcode, isCompressed: first.isCompressed, bytes: bytes)
+    }
+}
+
+extension [UInt8] {
+    /// At the speed of `memcmp`, for there may be megabytes.
+    fileprivate func isSame(as other: [UInt8]) -> Bool { count == other.count && memcmp(self, other, count) == 0 }
 }

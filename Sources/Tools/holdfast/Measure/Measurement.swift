@@ -1,4 +1,6 @@
 import CodecCore
+import WebSocketCore
+import WebSocketRuntime
 
 /// What messages cost in every format.
 struct Measurement {
@@ -33,5 +35,171 @@ struct Measurement {
             { _ = try? deflated[0].exchange() },
             { _ = try? deflated[1].exchange() },
         ]
+    }
+}
+
+/// The messages of a file: the elements of one array, one JSON value a line, or one value.
+struct MeasureInput {
+    /// Why nothing can be measured.
+    enum Problem: Error, Hashable, CustomStringConvertible {
+        /// Longer than allowed.
+        case tooLarge(limit: Int)
+        /// No JSON; lines and columns count from 1, columns in bytes, and so does the offset from 0.
+        case malformed(CodecError.Code, line: Int, column: Int, offset: Int)
+        /// Not a single message.
+        case empty
+
+        var description: String {
+            switch self {
+            case .tooLarge(let limit): "more than \(limit.bytesPhrase); see --max-size"
+            case .malformed(let code, let line, let column, let offset):
+                "no JSON: \(code) (line \(line), column \(column); byte \(offset))"
+            case .empty: "no message in it: give an array of messages, or one message a line"
+            }
+        }
+    }
+
+    let messages: [Value]
+
+    /// Reads what a file holds, up to so many bytes.
+    init(_ bytes: [UInt8], limit: Int) throws(Problem) {
+        guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
+        switch Self.value(bytes[...]) {
+        case .success(.array(let items)): messages = items
+        case .success(let value): messages = [value]
+        case .failure(let error):
+            // A first line that is complete by itself says that there is a value on each.
+            guard let lines = Self.lines(bytes), lines.count > 1, case .success = Self.value(lines[0]) else {
+                throw Self.problem(error, in: bytes)
+            }
+            var values: [Value] = []
+            for line in lines {
+                switch Self.value(line) {
+                case .success(let value): values.append(value)
+                case .failure(let error): throw Self.problem(CodecError(error.code, at: line.startIndex + error.offset), in: bytes)
+                }
+            }
+            messages = values
+        }
+        if messages.isEmpty { throw .empty }
+    }
+
+    /// What is between line ends, without lines of white space; nil if there is no such line.
+    private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>]? {
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).filter { $0.contains { !" \t\r".utf8.contains($0) } }
+        return lines.isEmpty ? nil : lines
+    }
+
+    private static func value(_ bytes: ArraySlice<UInt8>) -> Result<Value, CodecError> {
+        bytes.withUnsafeBytes { bytes in
+            do throws(CodecError) {
+                return .success(try Value(json: bytes.bytes, limits: CodecLimits(maximumBytes: .max)))
+            } catch { return .failure(error) }
+        }
+    }
+
+    private static func problem(_ error: CodecError, in bytes: [UInt8]) -> Problem {
+        guard bytes.contains(where: { !" \t\r\n".utf8.contains($0) }) else { return .empty }
+        let before = bytes.prefix(error.offset)
+        let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+        let column = before.count - (before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0) + 1
+        return .malformed(error.code, line: line, column: column, offset: error.offset)
+    }
+}
+
+/// A format that messages are measured in.
+enum MeasuredFormat: String, CaseIterable, Sendable {
+    case json = "JSON"
+    case messagePack = "MessagePack"
+    case cbor = "CBOR"
+
+    /// The bytes of a value that came out of JSON, which every format can say.
+    func encode(_ value: Value) throws(CodecError) -> [UInt8] {
+        switch self {
+        case .json: try value.json()
+        case .messagePack: try value.encoded(as: .messagePack)
+        case .cbor: try value.encoded(as: .cbor)
+        }
+    }
+
+    /// The value that bytes of ``encode(_:)`` stand for.
+    func decode(_ bytes: [UInt8]) throws -> Value {
+        let limits = CodecLimits(maximumBytes: .max)
+        return try bytes.withUnsafeBytes { bytes in
+            switch self {
+            case .json: try Value(json: bytes.bytes, limits: limits)
+            case .messagePack: try Value(decoding: bytes.bytes, as: .messagePack, limits: limits)
+            case .cbor: try Value(decoding: bytes.bytes, as: .cbor, limits: limits)
+            }
+        }
+    }
+}
+
+/// What permessage-deflate makes of payloads, with a window of 32 KiB and the default level.
+struct DeflatedMessages {
+    let payloads: [[UInt8]]
+    /// Whether a message may refer to those before it.
+    let takesContextOver: Bool
+
+    /// Deflates and inflates all, as one connection does with its two ends.
+    ///
+    /// - Returns: The bytes that were on the way.
+    func exchange() throws -> Int {
+        let parameters = DeflateParameters(
+            serverNoContextTakeover: !takesContextOver, clientNoContextTakeover: !takesContextOver, serverMaxWindowBits: 15,
+            clientMaxWindowBits: 15)
+        let deflater = Deflater(parameters: parameters, role: .client)
+        let inflater = Inflater(parameters: parameters, role: .server)
+        var (total, packed, unpacked) = (0, [UInt8](), [UInt8]())
+        for payload in payloads {
+            packed.removeAll(keepingCapacity: true)
+            unpacked.removeAll(keepingCapacity: true)
+            payload.withUnsafeBytes { deflater.deflate($0, isLast: true, into: &packed) }
+            total += packed.count
+            try packed.withUnsafeBytes { try inflater.inflate($0, into: &unpacked, limit: payload.count) }
+            try inflater.finish(into: &unpacked, limit: payload.count - unpacked.count)
+        }
+        return total
+    }
+}
+
+/// How long pieces of work take, by a clock that is given.
+struct Stopwatch {
+    /// How often each piece is timed; the median counts.
+    var rounds = 5
+    /// The least that is timed at once: a shorter piece is done over and over, for a clock is not sharp.
+    var atLeast = Duration.milliseconds(10)
+    /// No further round begins for a piece that has taken this long in all; the first always does.
+    var patience = Duration.seconds(2)
+    let now: () -> Duration
+
+    init(now: @escaping () -> Duration) { self.now = now }
+
+    /// The time of one run of each, timed in turn round by round, so that a machine that is slow for a while is so for all.
+    func times(of works: [() -> Void]) -> [Duration] {
+        var samples = [[Duration]](repeating: [], count: works.count)
+        var spent = [Duration](repeating: .zero, count: works.count)
+        let repetitions = works.map(repetitions)
+        for _ in 0..<max(1, rounds) {
+            for (place, work) in works.enumerated() where samples[place].isEmpty || spent[place] < patience {
+                let time = time(of: work, repetitions[place])
+                spent[place] += time
+                samples[place].append(time / repetitions[place])
+            }
+        }
+        return samples.map { $0.sorted()[$0.count / 2] }
+    }
+
+    /// How often a work has to be done to be long enough; trying that also warms it up.
+    private func repetitions(_ work: () -> Void) -> Int {
+        var count = 1
+        while count < 1 << 24, time(of: work, count) < atLeast { count *= 2 }
+        return count
+    }
+
+    private func time(of work: () -> Void, _ repetitions: Int) -> Duration {
+        let start = now()
+        for _ in 0..<repetitions { work() }
+        return now() - start
     }
 }

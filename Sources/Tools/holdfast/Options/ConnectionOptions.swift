@@ -102,3 +102,178 @@ struct ConnectionOptions: ParsableArguments {
         return configuration
     }
 }
+
+/// How both sides introduce themselves over TLS: what is asked of the server, and what it is shown.
+struct HandshakeOptions: ParsableArguments {
+    static let passphraseVariable = "HOLDFAST_PASSPHRASE"
+
+    @Option(help: ArgumentHelp("Ask for this name, and check the certificate for it, instead of the URL's host.", valueName: "name"))
+    var serverName: String?
+
+    @Option(help: ArgumentHelp("Speak no older TLS than this: 1.2 or 1.3 (default: 1.2).", valueName: "version"), transform: Self.version)
+    var tlsMin: TLSOptions.Version?
+
+    @Option(
+        help: ArgumentHelp(
+            "Show this client certificate: a PEM file with its chain, or a PKCS#12 file (.p12, .pfx). The passphrase of its key comes "
+                + "from $\(Self.passphraseVariable).",
+            valueName: "file"))
+    var cert: String?
+
+    @Option(help: ArgumentHelp("The client certificate's private key, in PEM (default: it is in the file of --cert).", valueName: "file"))
+    var key: String?
+
+    func validate() throws {
+        if key != nil, cert == nil { throw ValidationError("--key is the key of --cert; give both.") }
+        if key != nil, isPKCS12 { throw ValidationError("--key and a PKCS#12 file exclude each other: the file has the key.") }
+        for (option, file) in [("--cert", cert), ("--key", key)] {
+            guard let file, access(file, R_OK) != 0 else { continue }
+            throw ValidationError("\(option): cannot read \(file.escapedOnOneLine): \(String(cString: strerror(errno))).")
+        }
+    }
+
+    /// The first option given that has no meaning without TLS.
+    var secureOption: String? {
+        [("--server-name", serverName), ("--tls-min", tlsMin.map { "\($0)" }), ("--cert", cert)].first { $0.1 != nil }?.0
+    }
+
+    func apply(to tls: inout TLSOptions, environment: [String: String]) {
+        tls.serverName = serverName
+        if let tlsMin { tls.minimumVersion = tlsMin }
+        guard let cert else { return }
+        let passphrase = environment[Self.passphraseVariable]
+        tls.identity =
+            isPKCS12
+            ? .pkcs12(file: cert, passphrase: passphrase)
+            : .pem(certificates: .file(cert), privateKey: .file(key ?? cert), passphrase: passphrase)
+    }
+
+    private var isPKCS12: Bool {
+        let name = cert?.lowercased() ?? ""
+        return name.hasSuffix(".p12") || name.hasSuffix(".pfx")
+    }
+
+    static func version(_ text: String) throws -> TLSOptions.Version {
+        switch text {
+        case "1.2": .tls12
+        case "1.3": .tls13
+        default: throw ValidationError("\"\(text.escapedOnOneLine)\" is no version of TLS; use 1.2 or 1.3.")
+        }
+    }
+}
+
+/// Cookies in a file that only its owner may read, as JSON.
+struct CookieFile: Sendable {
+    let path: String
+
+    /// A store with what is in the file, which follows what becomes of it.
+    func store() throws -> CookieStore {
+        CookieStore(CookieJar(try read())) { store in
+            if !write(store.jar.cookies) { StandardOutput.warn("the cookies could not be kept in \(path.escapedOnOneLine)") }
+        }
+    }
+
+    private func read() throws -> [Cookie] {
+        guard FileManager.default.fileExists(atPath: path) else { return [] }
+        do {
+            return try JSONDecoder().decode([Cookie].self, from: Data(contentsOf: URL(filePath: path)))
+        } catch {
+            throw ValidationError("--cookies: \(path.escapedOnOneLine) cannot be read, or is no list of cookies.")
+        }
+    }
+
+    /// Beside the file first, so that it is whole or as it was; closed to others from its first moment on.
+    private func write(_ cookies: [Cookie]) -> Bool {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let part = "\(path).\(UInt32.random(in: .min ... .max))"
+        guard let bytes = try? encoder.encode(cookies) else { return false }
+        let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return false }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        if (try? file.write(contentsOf: bytes)) != nil, (try? file.close()) != nil, rename(part, path) == 0 { return true }
+        unlink(part)
+        return false
+    }
+}
+
+/// Who opens TCP connections on our behalf.
+struct ProxyOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Go through this proxy, as http://, https:// or socks5://[name:password@]host:port (default: what HTTPS_PROXY, HTTP_PROXY, "
+                + "ALL_PROXY and NO_PROXY say).",
+            valueName: "url"),
+        transform: Self.proxy)
+    var proxy: Proxy?
+
+    @Flag(help: "Go through no proxy, whatever the environment says.")
+    var noProxy = false
+
+    @Option(help: ArgumentHelp("Trust only the authorities in this PEM file to vouch for an https:// proxy.", valueName: "file"))
+    var proxyCa: String?
+
+    func validate() throws {
+        if proxy != nil, noProxy { throw ValidationError("--proxy and --no-proxy exclude each other.") }
+        if let proxyCa, access(proxyCa, R_OK) != 0 {
+            throw ValidationError("--proxy-ca: cannot read \(proxyCa.escapedOnOneLine): \(String(cString: strerror(errno))).")
+        }
+    }
+
+    func choice(environment: [String: String]) -> ProxyChoice {
+        proxy.map { .through($0) } ?? (noProxy ? .direct : .environment(ProxyEnvironment(environment)))
+    }
+
+    /// How a proxy is checked that speaks TLS.
+    var tls: TLSOptions { TLSOptions(trust: proxyCa.map { .file($0) } ?? .system) }
+
+    /// What is wrong with the URL becomes the parser's message.
+    private static func proxy(_ text: String) throws -> Proxy {
+        do throws(URLProblem) { return try Proxy(text) } catch { throw ValidationError(error.description) }
+    }
+}
+
+/// Which HTTP a WebSocket begins with.
+struct HTTPVersionOptions: ParsableArguments {
+    enum Choice: EnumerableFlag {
+        case http1, http2, httpAuto
+
+        static func help(for value: Choice) -> ArgumentHelp? {
+            switch value {
+            case .http1: "Speak HTTP/1.1 only (the default)."
+            case .http2: "Speak HTTP/2 only (RFC 8441); without TLS by prior knowledge."
+            case .httpAuto: "Speak HTTP/2 where the other side does, otherwise HTTP/1.1."
+            }
+        }
+    }
+
+    @Flag var choice = Choice.http1
+
+    var version: HTTPVersion {
+        switch choice {
+        case .http1: .http1
+        case .http2: .http2
+        case .httpAuto: .automatic
+        }
+    }
+}
+
+/// What decides by which way a server is reached.
+struct WayOptions: ParsableArguments {
+    @OptionGroup var proxies: ProxyOptions
+
+    @Flag(help: "Follow redirects on the same host, up to five in a row.")
+    var follow = false
+
+    @Flag(help: "Follow redirects to any host, up to five in a row; tokens and other header fields stay behind.")
+    var followAnywhere = false
+
+    func validate() throws {
+        if follow, followAnywhere { throw ValidationError("--follow and --follow-anywhere exclude each other.") }
+    }
+
+    func apply(to configuration: inout WebSocketConfiguration, environment: [String: String]) {
+        (configuration.proxy, configuration.proxyTLS) = (proxies.choice(environment: environment), proxies.tls)
+        if follow || followAnywhere { configuration.redirects = RedirectPolicy(reach: followAnywhere ? .anyHost : .sameHost) }
+    }
+}

@@ -4,6 +4,8 @@ import Foundation
 import Holdfast
 import HoldfastRouter
 import Logging
+import MachineCore
+import WAMPSigning
 
 /// Whom a router lets in, and how it behaves.
 struct RouterOptions: ParsableArguments {
@@ -132,5 +134,130 @@ struct UserArgument: ExpressibleByArgument, Hashable, Sendable {
         guard let colon = argument.firstIndex(of: ":"), colon > argument.startIndex else { return nil }
         (name, secret) = (String(argument[..<colon]), String(argument[argument.index(after: colon)...]))
         if secret.isEmpty { return nil }
+    }
+}
+
+/// The users of a file: on each line a method, a name, a secret, and perhaps a role; `#` begins a line that says nothing.
+///
+/// The secret of `cryptosign` is none: it is the public key, in hexadecimal.
+struct UserList {
+    struct User {
+        let name: String
+        let proof: WAMPUsers.Proof
+        let role: String
+    }
+    let users: [User]
+
+    /// Reads a file; with a key salts are the same each time.
+    init(file: String, decoyKey: [UInt8]? = nil) throws {
+        users = try Self.users(in: try String(contentsOfFile: file, encoding: .utf8), of: file, decoyKey: decoyKey)
+    }
+
+    static func users(in text: String, of file: String, decoyKey: [UInt8]? = nil) throws -> [User] {
+        // As those have theirs who are not on the list.
+        let salts = decoyKey.map { Decoys(key: $0) } ?? Decoys()
+        var users: [User] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
+            guard let first = words.first, !first.hasPrefix("#") else { continue }
+            // The line itself holds a secret, and is not shown.
+            guard 3...4 ~= words.count, let proofs = try? proofs(first, words[1], words[2], salts), !proofs.isEmpty else {
+                throw ValidationError(
+                    "\(file.escapedOnOneLine), line \(index + 1): use METHOD NAME SECRET [ROLE], METHOD ticket, cra, salted or scram, or "
+                        + "cryptosign with a public key of 64 hexadecimal digits.")
+            }
+            if let hidden = words[1].firstHidden ?? words.dropFirst(3).first?.firstHidden {
+                throw ValidationError(
+                    "\(file.escapedOnOneLine), line \(index + 1): the name or the role holds a character that nobody sees (\(hidden)).")
+            }
+            users += proofs.map { User(name: words[1], proof: $0, role: words.count == 4 ? words[3] : "user") }
+        }
+        return users
+    }
+
+    /// What a line stands for; nothing if it is none.
+    private static func proofs(_ method: String, _ name: String, _ secret: String, _ salts: Decoys) throws -> [WAMPUsers.Proof] {
+        switch method {
+        case "ticket": return [.ticket(secret)]
+        case "cra": return [.cra(CRASecret(secret))]
+        case "salted":
+            let salt = salts.hexadecimalSalt(of: name)
+            return [.cra(CRASecret(salted: try ChallengeResponse.saltedSecret(secret, salt: salt), salt: salt))]
+        case "scram":
+            let salt = salts.salt(of: name)
+            return try ScramDialect.allCases.map {
+                .scram(try ScramKeys(password: secret, dialect: $0, hash: .pbkdf2(iterations: 4096), salt: salt))
+            }
+        case "cryptosign":
+            return CryptosignChallenge(publicKey: secret) == nil ? [] : [.cryptosign(publicKey: secret)]
+        default: return []
+        }
+    }
+}
+
+/// What salts follow from, and the challenges of those who are not on a list of users: kept in a file beside the list.
+struct DecoyKey {
+    /// Why it cannot be kept.
+    struct Problem: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ path: String, _ what: String) { description = "\(path.escapedOnOneLine): \(what)" }
+    }
+
+    private static let length = 32
+    let bytes: [UInt8]
+
+    /// The key beside a list of users; it is drawn when it is not there, and only its owner may read it.
+    static func kept(beside users: String) throws(Problem) -> DecoyKey {
+        let path = users + ".key"
+        // A pipe has no place beside it.
+        guard isFile(URL(filePath: users).resolvingSymlinksInPath().path) else { throw Problem(users, "it is no file") }
+        if let key = try read(path) { return key }
+        if let key = try made(at: path) { return key }
+        // Another process was first.
+        if let key = try read(path) { return key }
+        throw Problem(path, "it comes and goes")
+    }
+
+    private static func isFile(_ path: String) -> Bool {
+        (try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType) == .typeRegular
+    }
+
+    /// What is in the file; nil if there is none.
+    private static func read(_ path: String) throws(Problem) -> DecoyKey? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw Problem(path, String(cString: strerror(errno)))
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard isFile(path) else { throw Problem(path, "it is no file") }
+        // Who reads it can tell names on the list from others.
+        if fchmod(descriptor, 0o600) != 0 { throw Problem(path, "it cannot be closed to others") }
+        let text = (try? file.read(upToCount: 1024)).flatMap { $0 }.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let digits = text.utf8.filter { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        guard let bytes = Hexadecimal.bytes(digits), bytes.count == length else {
+            throw Problem(path, "it holds no key of 64 hexadecimal digits")
+        }
+        return DecoyKey(bytes: bytes)
+    }
+
+    /// A new key; nil if there is one by now.
+    private static func made(at path: String) throws(Problem) -> DecoyKey? {
+        let bytes = (0..<length).map { _ in UInt8.random(in: 0 ... .max) }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            if errno == EEXIST { return nil }
+            throw Problem(path, String(cString: strerror(errno)))
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            try file.write(contentsOf: Data((Hexadecimal.text(bytes) + "\n").utf8))
+            try file.synchronize()
+        } catch {
+            unlink(path)
+            throw Problem(path, "it cannot be written")
+        }
+        return DecoyKey(bytes: bytes)
     }
 }

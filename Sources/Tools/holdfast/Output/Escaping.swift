@@ -41,12 +41,26 @@ extension StringProtocol {
             result += !scalar.drivesTerminal ? String(scalar) : scalar.value < 0x20 ? " " : scalar.escapedInJSON
         }
     }
+
+    /// Columns this text takes on one row of a terminal.
+    var columns: Int { reduce(0) { $0 + $1.columns } }
 }
 
 extension String {
     /// JSON on several lines that means the same, with what could drive a terminal written out, but for the ends of the lines.
     var escapedWithinJSONLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map(\.escapedWithinJSON).joined(separator: "\n")
+    }
+
+    /// A bar, `width` columns long for the greatest value there is, to an eighth of a column; what is there at all is seen.
+    init(bar value: Double, of most: Double, width: Int) {
+        guard value > 0, most > 0 else {
+            self = ""
+            return
+        }
+        let eighths = Swift.max(1, Int((value / most * Double(width * 8)).rounded()))
+        let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
+        self = String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
     }
 }
 
@@ -62,5 +76,33 @@ extension Unicode.Scalar {
         case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFFF9...0xFFFB: true
         default: false
         }
+    }
+
+    fileprivate var columns: Int {
+        switch properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: return 0
+        default: return properties.isEmojiPresentation || isWide ? 2 : 1
+        }
+    }
+
+    private var isWide: Bool {
+        switch value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+            0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x17000...0x18CFF, 0x1B000...0x1B2FF,
+            0x1F200...0x1F2FF, 0x20000...0x3FFFD:
+            true
+        default: false
+        }
+    }
+}
+
+extension Character {
+    /// Columns this character takes on a terminal: 0 for lone marks, 2 for wide East Asian characters and emoji, otherwise 1.
+    ///
+    /// Follows Unicode Standard Annex #11 (East Asian Width) in the ranges that terminals agree on.
+    var columns: Int {
+        if isASCII { return 1 }
+        if unicodeScalars.contains("\u{FE0F}") { return 2 }
+        return unicodeScalars.lazy.map(\.columns).first { $0 > 0 } ?? 0
     }
 }

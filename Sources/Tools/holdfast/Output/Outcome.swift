@@ -1,5 +1,7 @@
 import ArgumentParser
 import Holdfast
+import HoldfastRooms
+import HoldfastWAMP
 
 /// How the tool ended, for scripts.
 enum Outcome: Int32, CaseIterable, Sendable {
@@ -58,5 +60,50 @@ enum Outcome: Int32, CaseIterable, Sendable {
             return "  " + String(repeating: " ", count: 3 - number.count) + number + "  " + status.meaning
         }
         return (["EXIT STATUS:"] + rows).joined(separator: "\n")
+    }
+
+    /// How a failure counts.
+    init(_ error: WebSocketError) {
+        self =
+            switch error.code {
+            case .invalidURL, .invalidConfiguration: .usage
+            case .unresolved, .unreachable, .timedOut: .unreachable
+            case _ where WebSocketError.Code.trustFailures.contains(error.code): .tls
+            case .refused, .invalidHandshake: .refused
+            case .protocolViolation: .violation
+            case .closed: error.closeRecord.map(Outcome.init(closing:)) ?? .lost
+            case .lost, .unresponsive, .stalled: .lost
+            case .cancelled: .interrupted
+            default: .failed
+            }
+    }
+
+    /// How a failure counts.
+    init(_ error: RoomsError) {
+        self =
+            switch error {
+            case .badName, .badContent: .usage
+            case .refused, .failed, .notQueued, .discarded, .unknownMessage: .refused
+            case .store, .left, .closed: .failed
+            case .connection(let error): Outcome(error)
+            case .notAHub, .timedOut: .unreachable
+            case .cancelled: .interrupted
+            }
+    }
+
+    /// How a failure counts.
+    init(_ error: WAMPError) {
+        self =
+            switch error.code {
+            case .refused: .answeredWithError
+            case .dismissed, .imposter, .unsupported: .refused
+            case .timedOut: error.wasSent == false ? .unreachable : .unanswered
+            case .notJoined: .unreachable
+            case .connectionLost: .lost
+            case .connection: (error.underlying as? WebSocketError).map { Outcome($0) } ?? .lost
+            case .cancelled: .interrupted
+            case .invalidURI, .unencodable: .usage
+            default: .failed
+            }
     }
 }

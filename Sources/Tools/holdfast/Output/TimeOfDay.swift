@@ -19,4 +19,44 @@ enum TimeOfDay {
         let digits = String(value)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
+
+    /// The local time of a moment in milliseconds since 1970 UTC, such as `09:05`.
+    static func minutes(of milliseconds: Int64) -> String {
+        var (seconds, parts) = (time_t(milliseconds / 1000), tm())
+        guard localtime_r(&seconds, &parts) != nil else { return "--:--" }
+        return padded(parts.tm_hour) + ":" + padded(parts.tm_min)
+    }
+
+    private static func padded(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+}
+
+extension Duration {
+    /// This duration in milliseconds.
+    var milliseconds: Double { Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15 }
+
+    /// Three figures and a unit: `0.42 ms`, `12.3 ms`, `1.25 s`.
+    var phrase: String {
+        let value = milliseconds
+        if value >= 1000 { return Self.figures(value / 1000) + " s" }
+        return Self.figures(value) + " ms"
+    }
+
+    /// Seconds with three decimals, right-aligned in eight columns, as a timeline shows them.
+    var timelineColumn: String {
+        let total = Int(milliseconds.rounded())
+        let thousandths = String(total % 1000)
+        let text = "\(total / 1000)." + String(repeating: "0", count: max(0, 3 - thousandths.count)) + thousandths
+        return String(repeating: " ", count: max(0, 6 - text.count)) + text + " s"
+    }
+
+    private static func figures(_ value: Double) -> String {
+        let decimals = value < 10 ? 100.0 : value < 100 ? 10.0 : 1.0
+        let rounded = (value * decimals).rounded() / decimals
+        return rounded == rounded.rounded() ? String(Int(rounded)) : String(rounded)
+    }
+}
+
+extension Int {
+    /// This count with its noun: `1 byte`, `2 bytes`.
+    func counted(_ noun: String) -> String { self == 1 ? "1 \(noun)" : "\(self) \(noun)s" }
 }

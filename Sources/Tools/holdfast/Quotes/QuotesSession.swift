@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastQuotes
-import WebSocketRuntime
 import QuotesCore
+import WebSocketRuntime
 
 /// One `quotes` command at work: what the feed knows is shown, until somebody ends it.
 struct QuotesSession: Sendable {
@@ -127,15 +127,6 @@ struct QuotesSession: Sendable {
     }
 }
 
-extension BoardFigures {
-    /// Takes what the feed has counted.
-    mutating func count(_ counts: QuoteCounts) {
-        // How many were conflated is what the server says.
-        (connections, ticks, conflated) = (Int(counts.connections), Int(counts.ticks), Int(clamping: counts.conflated))
-        (gaps, resyncs, stale, garbage) = (Int(counts.gaps), Int(counts.resyncs), Int(counts.stale), Int(counts.garbage))
-    }
-}
-
 extension BoardFigures.Standing {
     init(_ state: WebSocketState) {
         self =
@@ -145,5 +136,80 @@ extension BoardFigures.Standing {
             case .waiting, .held: .waiting
             case .closing, .closed: .ended
             }
+    }
+}
+
+/// What the board tells of its feed, above the quotes.
+struct BoardFigures: Hashable, Sendable {
+    /// How the connection stands.
+    enum Standing: Hashable, Sendable {
+        case connecting
+        case connected
+        case waiting
+        case ended
+
+        var name: String {
+            switch self {
+            case .connecting: "connecting"
+            case .connected: "connected"
+            case .waiting: "lost, trying again"
+            case .ended: "ended"
+            }
+        }
+    }
+
+    var standing = Standing.connecting
+    var connections = 0
+    var ticks = 0
+    var conflated = 0
+    var gaps = 0
+    var resyncs = 0
+    var stale = 0
+    var garbage = 0
+    var roundTrip: Duration?
+
+    /// One line on how it went.
+    func summary(symbols: Int) -> String {
+        let parts = [
+            "\(ticks.grouped) \(ticks == 1 ? "tick" : "ticks") of \(symbols.counted("symbol"))", connections.counted("connection"),
+            "\(conflated.grouped) conflated", gaps.counted("gap"), resyncs.counted("resync"), "\(stale) stale", "\(garbage) garbage",
+        ]
+        return parts.joined(separator: ", ")
+    }
+
+    /// Takes what the feed has counted.
+    mutating func count(_ counts: QuoteCounts) {
+        // How many were conflated is what the server says.
+        (connections, ticks, conflated) = (Int(counts.connections), Int(counts.ticks), Int(clamping: counts.conflated))
+        (gaps, resyncs, stale, garbage) = (Int(counts.gaps), Int(counts.resyncs), Int(counts.stale), Int(counts.garbage))
+    }
+}
+
+/// Quotes as lines of text or JSON, for pipes: those that have changed since they were told last.
+struct QuoteLines: Sendable {
+    let isJSON: Bool
+    private var told: [String: Quote] = [:]
+
+    init(isJSON: Bool) { self.isJSON = isJSON }
+
+    /// A line for each quote that is another one than before, in the order given.
+    mutating func lines(_ quotes: [Quote]) -> [String] {
+        quotes.compactMap { quote in
+            guard told[quote.symbol] != quote else { return nil }
+            defer { told[quote.symbol] = quote }
+            return isJSON ? Self.json(quote) : Self.text(quote)
+        }
+    }
+
+    private static func text(_ quote: Quote) -> String {
+        let prices = [quote.last, quote.bid, quote.ask].map { Price.text($0).paddedLeft(to: 12) }.joined()
+        let volume = Int(quote.volume).grouped.paddedLeft(to: 14)
+        return quote.symbol.paddedRight(to: 9) + prices + volume + (quote.isCurrent ? "" : "  old")
+    }
+
+    /// The names of symbols need no escaping: see docs/quotes-protocol.md.
+    private static func json(_ quote: Quote) -> String {
+        #"{"symbol":"\#(quote.symbol)","version":\#(quote.version),"bid":\#(Price.text(quote.bid)),"ask":\#(Price.text(quote.ask)),"#
+            + #""last":\#(Price.text(quote.last)),"volume":\#(quote.volume),"time":\#(quote.time),"current":\#(quote.isCurrent)}"#
     }
 }

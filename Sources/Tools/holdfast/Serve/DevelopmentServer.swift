@@ -1,5 +1,9 @@
+import Foundation
 import Holdfast
+import HoldfastHub
 import HoldfastServer
+import Logging
+import Metrics
 
 /// Runs a server for development as its options say, until a signal comes.
 struct DevelopmentServer: Sendable {
@@ -34,5 +38,143 @@ struct DevelopmentServer: Sendable {
             configuration.maximumConnectionsPerAddress = OpenFiles.share(ofConnections: configuration.maximumConnections)
         }
         return configuration
+    }
+}
+
+/// Runs a server as its options say, with its certificate, its metrics and its log.
+struct ServerRunner: Sendable {
+    let options: ServeOptions
+    let log: ServerLog
+
+    init(_ options: ServeOptions) {
+        let style = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: ProcessInfo.processInfo.environment)
+        (self.options, log) = (options, ServerLog(style: style, isQuiet: options.quiet))
+    }
+
+    /// Returns when `serve` does; a problem is told, and ends with its status.
+    func run(_ serve: (WebSocketServerConfiguration, SelfSignedCertificate?) async throws -> Void) async throws {
+        do {
+            let certificate = try options.tlsSelfSigned ? SelfSignedCertificate.make() : nil
+            defer { certificate?.remove() }
+            var configuration = options.configuration(certificate)
+            guard let port = options.metrics else { return try await serve(configuration, certificate) }
+            let page = MetricsPage(registry: PrometheusRegistry(), port: port)
+            configuration.metrics = page.registry
+            try await page.server.withRunning { [configuration] running in
+                log.note("metrics: http://\(running.host):\(running.port)/metrics")
+                try await serve(configuration, certificate)
+            }
+        } catch {
+            log.problem("\(error)")
+            throw Outcome.failed.code
+        }
+    }
+}
+
+/// A certificate for this machine that vouches for itself, in a directory of its own that only this user can read.
+struct SelfSignedCertificate: Sendable {
+    /// Why there is none.
+    struct Failure: Error, CustomStringConvertible { let description: String }
+
+    private let directory: URL
+
+    var certificateFile: String { directory.appendingPathComponent("certificate.pem").path }
+    var keyFile: String { directory.appendingPathComponent("key.pem").path }
+
+    /// Has the `openssl` program make one: for localhost, 127.0.0.1 and ::1, good for 30 days.
+    static func make() throws -> SelfSignedCertificate {
+        var template = Array(FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-XXXXXX").path.utf8CString)
+        guard mkdtemp(&template) != nil else { throw Failure(description: "cannot make a directory for the certificate") }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let certificate = SelfSignedCertificate(directory: URL(fileURLWithPath: path, isDirectory: true))
+        do {
+            try certificate.runOpenSSL()
+            return certificate
+        } catch {
+            certificate.remove()
+            throw error
+        }
+    }
+
+    /// Deletes the files.
+    func remove() { try? FileManager.default.removeItem(at: directory) }
+
+    private func runOpenSSL() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1",
+            "-keyout", keyFile, "-out", certificateFile,
+        ]
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(
+                description: "the openssl program made no certificate (status \(process.terminationStatus)); "
+                    + "install it, or give --tls-cert and --tls-key")
+        }
+    }
+}
+
+/// What a development server says on standard error, one line per event.
+struct ServerLog: Sendable {
+    let style: Style
+    let isQuiet: Bool
+
+    func note(_ text: String) {
+        if !isQuiet { write(text) }
+    }
+
+    func problem(_ text: String) { write(style.paint(text.escapedOnOneLine, .bad)) }
+
+    private func write(_ text: String) { StandardOutput.warn(style.paint(TimeOfDay.now, .dim) + " " + text) }
+}
+
+/// Shows what a library logs among the lines of a development server.
+struct ServerLogHandler: LogHandler {
+    let lines: ServerLog
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let text = "\(event.message)"
+        if event.level >= .error { lines.problem(text) } else { lines.note(text.escapedOnOneLine) }
+    }
+}
+
+/// Serves the registry to Prometheus: `/metrics` on a port of its own, on this machine only.
+struct MetricsPage: Sendable {
+    let registry: PrometheusRegistry
+    let port: Int
+
+    /// The server of the page; of what it costs itself the registry is not told.
+    var server: WebSocketServer {
+        var configuration = WebSocketServerConfiguration()
+        (configuration.port, configuration.metrics) = (port, NOOPMetricsHandler.instance)
+        // Those that say nothing do not keep others out for long.
+        (configuration.maximumConnections, configuration.timeouts.handshake) = (64, .seconds(2))
+        return WebSocketServer(
+            configuration: configuration, upgrade: { _ in .refuse(.notFound) }, http: { Self.answer($0, registry) }, handler: { _, _ in })
+    }
+
+    static func answer(_ request: RequestHead, _ registry: PrometheusRegistry) -> HTTPResponse {
+        // A page on the web can make a name of its own lead here; its browser says that name.
+        guard request.headers["Host"].map({ OriginPolicy.isLoopback(host: $0) }) ?? true else {
+            return HTTPResponse(status: 403, text: "The metrics are for this machine: ask for 127.0.0.1 or localhost.\n")
+        }
+        guard request.path == "/metrics" else { return HTTPResponse(status: 404, text: "The metrics are at /metrics.\n") }
+        guard ["GET", "HEAD"].contains(request.method) else {
+            return HTTPResponse(status: 405, headers: ["Allow": "GET, HEAD"])
+        }
+        return HTTPResponse(status: 200, text: registry.text, contentType: "text/plain; version=0.0.4; charset=utf-8")
     }
 }

@@ -85,4 +85,185 @@ struct LineEditor: Hashable, Sendable {
     private func redraw(into effects: inout [Effect]) {
         if isShown { effects.append(.write(promptRow)) }
     }
+
+    static let eraseRow = "\r\u{1B}[K"
+
+    /// Bytes that draw the prompt row over whatever the row held and leave the cursor in its place.
+    ///
+    /// The last column stays free: a character there makes terminals wrap, some at once and some later.
+    var promptRow: String {
+        let (left, right) = line.row(columns: max(1, columns - prompt.columns - 1))
+        let cursor = prompt.columns + left.columns
+        return "\r" + style.paint(prompt, .prompt) + left + right + "\u{1B}[K\r" + (cursor > 0 ? "\u{1B}[\(cursor)C" : "")
+    }
+}
+
+/// The line being typed and the place of the cursor in it.
+///
+/// Two strings with the cursor between them: characters made of several scalars stay whole, and a combining mark joins the
+/// character it is typed after.
+struct EditedLine: Hashable, Sendable {
+    private(set) var before = ""
+    private(set) var after = ""
+    /// The text last cut by a killing command, for ``yank()``.
+    private(set) var killed = ""
+
+    var text: String { before + after }
+    var isEmpty: Bool { before.isEmpty && after.isEmpty }
+
+    mutating func insert(_ text: String) { before += text }
+
+    /// Replaces the whole line; the cursor goes to its end.
+    mutating func replace(with text: String) { (before, after) = (text, "") }
+
+    mutating func moveLeft() { if let character = before.popLast() { after.insert(character, at: after.startIndex) } }
+    mutating func moveRight() { if !after.isEmpty { before.append(after.removeFirst()) } }
+    mutating func moveToStart() { (before, after) = ("", text) }
+    mutating func moveToEnd() { (before, after) = (text, "") }
+
+    mutating func moveWordLeft() {
+        let start = Self.startOfLastWord(in: before)
+        after = before[start...] + after
+        before = String(before[..<start])
+    }
+
+    mutating func moveWordRight() {
+        let end = Self.endOfFirstWord(in: after)
+        before += after[..<end]
+        after = String(after[end...])
+    }
+
+    mutating func deleteBackward() { _ = before.popLast() }
+    mutating func deleteForward() { if !after.isEmpty { after.removeFirst() } }
+
+    mutating func killToStart() {
+        killed = before
+        before = ""
+    }
+
+    mutating func killToEnd() {
+        killed = after
+        after = ""
+    }
+
+    /// Cuts back to the last space, as shells do: a whole URL or JSON token goes at once.
+    mutating func killTokenBackward() {
+        let trimmed = before.lastIndex { !$0.isWhitespace }.map { before[...$0] } ?? ""
+        let start = trimmed.lastIndex(where: \.isWhitespace).map { before.index(after: $0) } ?? before.startIndex
+        killed = String(before[start...])
+        before = String(before[..<start])
+    }
+
+    mutating func killWordForward() {
+        let end = Self.endOfFirstWord(in: after)
+        killed = String(after[..<end])
+        after = String(after[end...])
+    }
+
+    mutating func yank() { before += killed }
+
+    private static func startOfLastWord(in text: String) -> String.Index {
+        guard let last = text.lastIndex(where: \.isWordPart) else { return text.startIndex }
+        return text[..<last].lastIndex { !$0.isWordPart }.map { text.index(after: $0) } ?? text.startIndex
+    }
+
+    private static func endOfFirstWord(in text: String) -> String.Index {
+        guard let first = text.firstIndex(where: \.isWordPart) else { return text.endIndex }
+        return text[first...].firstIndex { !$0.isWordPart } ?? text.endIndex
+    }
+
+    /// Does what a key asks for, as shells do; what only a program understands changes nothing.
+    mutating func edit(_ key: Key, _ history: inout LineHistory) {
+        switch key {
+        case .text(let text), .paste(let text): insert(text)
+        case .tab: insert("\t")
+        case .backspace, .control("h"): deleteBackward()
+        case .delete, .control("d"): deleteForward()
+        case .left, .control("b"): moveLeft()
+        case .right, .control("f"): moveRight()
+        case .home, .control("a"): moveToStart()
+        case .end, .control("e"): moveToEnd()
+        case .wordLeft, .alt("b"): moveWordLeft()
+        case .wordRight, .alt("f"): moveWordRight()
+        case .up, .control("p"): if let text = history.older(than: text) { replace(with: text) }
+        case .down, .control("n"): if let text = history.newer() { replace(with: text) }
+        case .control("k"): killToEnd()
+        case .control("u"): killToStart()
+        case .control("w"): killTokenBackward()
+        case .alt("d"): killWordForward()
+        case .control("y"): yank()
+        case .control("c"): replace(with: "")
+        case .enter, .pageUp, .pageDown, .control, .alt: break
+        }
+    }
+
+    /// What is to be seen of the line on a row of so many columns: the text before the cursor and the text after it.
+    ///
+    /// It scrolls sideways, and looks at no more of the line than it shows.
+    func row(columns room: Int) -> (left: String, right: String) {
+        let left = Self.cells(before.reversed(), room: room)
+        let right = Self.cells(after, room: room - left.columns)
+        return (left.cells.reversed().joined(), right.cells.joined())
+    }
+
+    private static func cells(_ characters: some Sequence<Character>, room: Int) -> (cells: [String], columns: Int) {
+        var (cells, columns): ([String], Int) = ([], 0)
+        for character in characters {
+            let cell = picture(of: character)
+            let width = cell.columns
+            guard columns + width <= room else { break }
+            cells.append(cell)
+            columns += width
+        }
+        return (cells, columns)
+    }
+
+    /// What stands for a character in the row: control characters show as their pictures (U+2400 block), one column each.
+    private static func picture(of character: Character) -> String {
+        guard let scalar = character.unicodeScalars.first else { return "" }
+        if character == "\r\n" { return "\u{240A}" }
+        if scalar.value < 0x20, let picture = UnicodeScalar(0x2400 + scalar.value) { return String(picture) }
+        if scalar.value == 0x7F { return "\u{2421}" }
+        return character.unicodeScalars.contains(where: \.drivesTerminal) ? "\u{FFFD}" : String(character)
+    }
+}
+
+extension Character {
+    fileprivate var isWordPart: Bool { isLetter || isNumber || self == "_" }
+}
+
+/// The lines sent so far, oldest first, and where the person is in them.
+///
+/// It lives in memory only: messages often carry secrets, and a file would keep them.
+struct LineHistory: Hashable, Sendable {
+    private(set) var lines: [String] = []
+    /// Index into `lines`; `lines.count` is the line being typed.
+    private var position = 0
+    private var draft = ""
+    private let limit: Int
+
+    /// Remembers at most `limit` lines.
+    init(limit: Int = 1000) { self.limit = max(1, limit) }
+
+    /// Remembers a line, unless it repeats the last one, and goes back to the newest end.
+    mutating func add(_ line: String) {
+        if line != lines.last { lines.append(line) }
+        if lines.count > limit { lines.removeFirst(lines.count - limit) }
+        (position, draft) = (lines.count, "")
+    }
+
+    /// The line before; `current` is kept as a draft when it is the one being typed.
+    mutating func older(than current: String) -> String? {
+        guard position > 0 else { return nil }
+        if position == lines.count { draft = current }
+        position -= 1
+        return lines[position]
+    }
+
+    /// The line after, at last the draft; nil at the newest end.
+    mutating func newer() -> String? {
+        guard position < lines.count else { return nil }
+        position += 1
+        return position == lines.count ? draft : lines[position]
+    }
 }

@@ -1,5 +1,7 @@
 import Dispatch
 import Foundation
+import WAMPCore
+import WebSocketRuntime
 
 /// One run of a shell command: something on its standard input, its standard output as it comes.
 struct ShellRun: Sendable {
@@ -110,5 +112,159 @@ struct ShellRun: Sendable {
             try? handle.write(contentsOf: input)
             try? handle.close()
         }
+    }
+}
+
+/// What a command prints, as results: JSON, or else texts.
+struct CommandOutput {
+    private let isInParts: Bool
+    /// What no part was made of yet.
+    private var rest: [UInt8] = []
+
+    init(isInParts: Bool) { self.isInParts = isInParts }
+
+    /// Takes what was printed; the parts that are known to be followed by another.
+    mutating func take(_ bytes: [UInt8]) -> [WAMPArguments] {
+        rest += bytes
+        guard isInParts, rest.count > 1, let end = rest.dropLast().lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+        defer { rest.removeFirst(end + 1) }
+        return rest[..<end].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Self.arguments($0) }
+    }
+
+    /// The last part, or all that was printed: one argument, or none if there is only white space.
+    var result: WAMPArguments { Self.arguments(rest[...]) }
+
+    private static func arguments(_ bytes: ArraySlice<UInt8>) -> WAMPArguments {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let last = text.lastIndex(where: { !$0.isWhitespace }) else { return .none }
+        return WAMPArguments([JSONArgument(argument: String(text[...last])).value])
+    }
+}
+
+/// Lets so many commands run at once; others wait for their turn, in the order in which they came.
+final class CommandGate: Sendable {
+    private struct State {
+        var running = 0
+        var waiting: [(number: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
+        /// Counts those that came; those that were cancelled before they waited stand in `cancelled`.
+        var count: UInt64 = 0
+        var cancelled: Set<UInt64> = []
+    }
+    private let most: Int
+    private let waits: @Sendable () -> Void
+    private let state = LockedValue(State())
+
+    /// A gate; `waits` is told of each that has to wait.
+    init(most: Int, waits: @escaping @Sendable () -> Void = {}) { (self.most, self.waits) = (most, waits) }
+
+    /// Runs the body when it is its turn; a task that is cancelled before gives its place up.
+    ///
+    /// - Throws: A `CancellationError`, or what the body throws.
+    func run<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        try await enter()
+        defer { leave() }
+        return try await body()
+    }
+
+    /// How many run, and how many wait.
+    var load: (running: Int, waiting: Int) { state.withLockedValue { ($0.running, $0.waiting.count) } }
+
+    private func enter() async throws {
+        let number = state.withLockedValue { state in
+            state.count += 1
+            return state.count
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let turn: Swift.Result<Void, any Error>? = state.withLockedValue { state in
+                    if state.cancelled.remove(number) != nil { return .failure(CancellationError()) }
+                    guard state.running >= most else {
+                        state.running += 1
+                        return .success(())
+                    }
+                    state.waiting.append((number, continuation))
+                    return nil
+                }
+                if let turn { continuation.resume(with: turn) } else { waits() }
+            }
+        } onCancel: {
+            let waiting = state.withLockedValue { state in
+                guard let place = state.waiting.firstIndex(where: { $0.number == number }) else {
+                    state.cancelled.insert(number)
+                    return CheckedContinuation<Void, any Error>?.none
+                }
+                return state.waiting.remove(at: place).continuation
+            }
+            waiting?.resume(throwing: CancellationError())
+        }
+        state.withLockedValue { _ = $0.cancelled.remove(number) }
+    }
+
+    private func leave() {
+        let next = state.withLockedValue { state in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst().continuation as CheckedContinuation<Void, any Error>? }
+            state.running -= 1
+            return nil
+        }
+        next?.resume()
+    }
+}
+
+/// Reads a pipe beside the tasks, which must not block.
+struct PipeReader: Sendable {
+    private static let chunk = 64 << 10
+
+    private let file: Int32
+    private let queue = DispatchQueue(label: "holdfast.pipe")
+
+    /// Reads from this descriptor, which somebody else keeps open.
+    init(_ file: Int32) { self.file = file }
+
+    /// What has come; nil when nothing more can.
+    func next() async -> [UInt8]? {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: blockingRead()) }
+        }
+    }
+
+    /// The last bytes of all that comes, as a text without white space around it.
+    func tail(_ limit: Int) async -> String {
+        var last: [UInt8] = []
+        while let bytes = await next() { last = Array((last + bytes).suffix(limit)) }
+        return String(decoding: last, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private func blockingRead() -> [UInt8]? {
+        while true {
+            var count = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: Self.chunk) { buffer, initialized in
+                count = Foundation.read(file, buffer.baseAddress, buffer.count)
+                initialized = max(0, count)
+            }
+            if count > 0 { return bytes }
+            if count == 0 || errno != EINTR { return nil }
+        }
+    }
+}
+
+/// A process and what it has started.
+struct ProcessGroup: Sendable {
+    /// How long they may take to end by themselves.
+    private static let patience = DispatchTimeInterval.seconds(2)
+
+    private let leader: pid_t
+
+    /// The group that a process of Foundation's leads.
+    init(_ leader: pid_t) { self.leader = leader }
+
+    /// Tells all of them to end, and later does not ask any more.
+    func end() {
+        signal(SIGTERM)
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { signal(SIGKILL) }
+    }
+
+    private func signal(_ number: Int32) {
+        // A process that leads no group is told by itself.
+        if kill(-leader, number) != 0 { kill(leader, number) }
     }
 }

@@ -1,6 +1,9 @@
 import CodecCore
+import Holdfast
 import HoldfastWAMP
+import Logging
 import WAMPCore
+import WAMPSigning
 
 /// What came over WAMP as a line of JSON, for programs.
 enum WAMPLine {
@@ -52,5 +55,79 @@ enum WAMPLine {
     /// What the arguments hold; what was checked when it came can be read.
     private static func contents(_ arguments: WAMPArguments) -> ([Value], ValueMap) {
         ((try? arguments.list) ?? [], (try? arguments.keywords) ?? ValueMap())
+    }
+}
+
+extension WAMPError {
+    /// The lines that explain this error to a person; what a peer sent cannot drive the terminal.
+    var lines: [String] {
+        var lines = [description.escapedOnOneLine]
+        if code == .refused || code == .dismissed, let list = try? arguments.list, let keywords = try? arguments.keywords {
+            // A lone text stands in the description.
+            if list.count > 1 || (list.count == 1 && list[0].string == nil) { lines.append(Value.array(list).jsonLine) }
+            if !keywords.isEmpty { lines.append(Value.map(keywords).jsonLine) }
+        }
+        if case .noSuchFunction(let name)? = underlying as? SigningError, name.hasPrefix("argon2") {
+            lines.append("This tool has no Argon2: have the router keep the password hashed by PBKDF2, or use another method.")
+        }
+        if let error = underlying as? WebSocketError { lines += error.lines.dropFirst() }
+        return lines
+    }
+}
+
+/// How `wamp register` answers a call.
+enum CallAnswer: Sendable {
+    /// With what it came with.
+    case echo
+    /// With the same each time.
+    case fixed(Value)
+    /// With what a shell command prints, or with each line of that as a part.
+    case command(String, inParts: Bool)
+
+    /// The result of a call; a command gets the call as a line on its standard input.
+    ///
+    /// - Throws: What the caller is told if the command fails.
+    func result(
+        for arguments: WAMPArguments, line: String, part: (WAMPArguments) async throws -> Void
+    ) async throws -> WAMPArguments {
+        switch self {
+        case .echo: return arguments
+        case .fixed(let value): return WAMPArguments([value])
+        case .command(let command, let inParts):
+            var output = CommandOutput(isInParts: inParts)
+            let end: ShellRun.End
+            do {
+                end = try await ShellRun(command: command, input: Array((line + "\n").utf8)).run { bytes in
+                    for result in output.take(bytes) { try await part(result) }
+                }
+            } catch let failure as ShellRun.Failure {
+                throw WAMPFailure(WAMPURI.Error.runtimeError, [.text("\(failure)")])
+            }
+            guard end.status == 0 else {
+                throw WAMPFailure(
+                    WAMPURI.Error.runtimeError, [.text(end.complaint)], keywords: ["status": .integer(Int64(end.status))])
+            }
+            return output.result
+        }
+    }
+}
+
+/// Writes what a session logs to standard error, one line each.
+struct TraceLog: LogHandler {
+    let style: Style
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    init(style: Style) { self.style = style }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let text = "\(event.message)"
+        let part: Style.Part = text.hasPrefix("→") ? .sent : text.hasPrefix("←") ? .received : .note
+        StandardOutput.warn(style.paint(TimeOfDay.now, .dim) + " " + style.paint(text.escapedOnOneLine, part))
     }
 }

@@ -1,6 +1,0 @@
-import ArgumentParser
-
-/// What the messages of a benchmark are.
-enum PayloadKind: String, EnumerableFlag {
-    case binary, text
-}

@@ -1,0 +1,284 @@
+import Holdfast
+
+/// What follows from what was seen: rules only.
+enum Diagnosis {
+    /// In the order in which a connection comes about.
+    static func findings(of seen: Observations) -> [Finding] {
+        let rules = [network, tls, upgrade, surroundings, pings, messages, compression, limit, close, idle]
+        return rules.flatMap { $0(seen) }
+    }
+
+    static func network(_ seen: Observations) -> [Finding] {
+        proxy(seen) + resolution(seen) + connection(seen)
+    }
+
+    private static func proxy(_ seen: Observations) -> [Finding] {
+        guard let proxy = seen.proxy else { return [] }
+        let source = proxy.isFromEnvironment ? "which the environment names" : "as told"
+        return [
+            Finding(
+                .network, "proxy", .note, "all goes through the proxy \(proxy.url), \(source)",
+                details: ["names, times and what is said of the way are as the proxy has them"],
+                advice: proxy.isFromEnvironment ? "to see the server without it, use --no-proxy" : nil)
+        ]
+    }
+
+    private static func resolution(_ seen: Observations) -> [Finding] {
+        guard let found = seen.resolution else { return [] }
+        let whose = seen.proxy == nil ? found.host : "the proxy's name \(found.host)"
+        if let error = found.error {
+            return [
+                Finding(
+                    .network, "unresolved", .broken, "\(whose) cannot be resolved: \(error)",
+                    advice: "look whether the name is spelled right, and whether this machine's DNS works")
+            ]
+        }
+        let details = found.addresses.map { address in
+            let fate = address.connectMs.map { "answered in \($0.msPhrase)" } ?? "no connection: \(address.error ?? "no reason known")"
+            return "\(address.family)  \(address.address)  \(fate)"
+        }
+        let count = "\(found.addresses.count) address\(found.addresses.count == 1 ? "" : "es")"
+        guard !found.answering.isEmpty else {
+            return [
+                Finding(
+                    .network, "unreachable", .broken, "\(whose) leads to \(count), and none takes connections", details: details,
+                    advice: "look whether the server runs, whether the port is right, and whether a firewall is in between")
+            ]
+        }
+        var findings = [
+            Finding(.network, "resolved", .good, "\(whose) leads to \(count), found in \(found.lookupMs.msPhrase)", details: details)
+        ]
+        if !found.deadFamilies.isEmpty {
+            findings.append(
+                Finding(
+                    .network, "deadFamily", .warning,
+                    "there are addresses of \(found.deadFamilies.joined(separator: " and ")), and none answers",
+                    advice: "clients that try them first lose time; take them out of DNS, or make the server, or this network, speak "
+                        + "that family"))
+        } else if found.answering.count < found.addresses.count {
+            findings.append(
+                Finding(
+                    .network, "deadAddress", .warning, "\(found.addresses.count - found.answering.count) of \(count) do not answer",
+                    advice: "clients that try them first lose time; take dead ones out of DNS"))
+        }
+        return findings
+    }
+
+    private static func connection(_ seen: Observations) -> [Finding] {
+        guard let upgrade = seen.upgrade, let remote = upgrade.remote, let time = upgrade.connectMs else { return [] }
+        let way = seen.proxy == nil ? "" : " by the proxy"
+        return [Finding(.network, "connected", .good, "connected to \(remote)\(way) in \(time.msPhrase)")]
+    }
+
+    /// From so many days on the end of a certificate is near.
+    static let soon = 14
+
+    static func tls(_ seen: Observations) -> [Finding] {
+        guard let security = seen.security else {
+            guard seen.upgrade != nil, seen.url.hasPrefix("ws:") else { return [] }
+            return [
+                Finding(
+                    .tls, "none", .note, "nothing is encrypted",
+                    advice: "use wss: wherever others are on the way; many proxies also break ws: and leave wss: alone")
+            ]
+        }
+        return trust(security) + version(security) + expiry(security) + weaknesses(security)
+    }
+
+    private static func trust(_ security: SecurityView) -> [Finding] {
+        if let distrust = security.distrust {
+            let rest = security.chain.isEmpty ? "" : "; --insecure examines the rest all the same"
+            return [
+                Finding(
+                    .tls, distrust.code, .broken, distrust.text, details: chain(security),
+                    advice: advice(distrust.code) + rest)
+            ]
+        }
+        let leaf = security.chain.first
+        let names = leaf.map { $0.names.prefix(8).joined(separator: ", ") + ($0.names.count > 8 ? ", …" : "") } ?? "nobody known"
+        if security.isUnverified {
+            let text = "the chain was not checked (--insecure); it is for \(names)"
+            return [Finding(.tls, "unverified", .warning, text, details: chain(security))]
+        }
+        return [Finding(.tls, "trusted", .good, "the certificate is trusted, and for \(names)", details: chain(security))]
+    }
+
+    private static func advice(_ code: String) -> String {
+        switch code {
+        case "certificateExpired": "renew the certificate on the server, and let that happen by itself from now on"
+        case "wrongHost": "use a name that it is for, or get one for this name"
+        case "unknownAuthority":
+            "if the authority is yours, name it with --ca (TLSOptions.additionalRoots in an app); if it is public, send the whole chain"
+        case "clientCertificateWanted": "the server wants to know who you are: TLSOptions.identity in an app; doctor cannot show any"
+        default: "look whether TLS is spoken on this port, and in version 1.2 or later"
+        }
+    }
+
+    private static func chain(_ security: SecurityView) -> [String] {
+        security.chain.map { certificate in
+            let name = certificate.subject.isEmpty ? "unnamed" : certificate.subject
+            let issuer = certificate.isSelfIssued ? "itself" : certificate.issuer
+            return "\(name), by \(issuer), \(certificate.notBefore) to \(certificate.notAfter), \(certificate.key), "
+                + "\(certificate.signature), \(certificate.publicKeyPin)"
+        }
+    }
+
+    private static func version(_ security: SecurityView) -> [Finding] {
+        guard let version = security.version else { return [] }
+        let http = security.choosesHTTP2 ? "the server would speak HTTP/2, too" : "the server does not choose HTTP/2 when it is offered"
+        let time = security.handshakeMs.map { " in \($0.msPhrase)" } ?? ""
+        if version == "1.3" { return [Finding(.tls, "version", .good, "TLS 1.3\(time)", details: [http])] }
+        return [
+            Finding(
+                .tls, "version", .note, "TLS \(version)\(time): the server speaks no later version", details: [http],
+                advice: "TLS 1.3 saves a round trip at each connection; switch it on if you can")
+        ]
+    }
+
+    private static func expiry(_ security: SecurityView) -> [Finding] {
+        guard security.distrust?.code != "certificateExpired", let first = security.chain.min(by: { $0.daysLeft < $1.daysLeft }) else {
+            return []
+        }
+        let name = first == security.chain.first ? "the certificate" : "the chain's \(first.subject)"
+        let words = first.daysLeft < 0 ? "\(name) expired on \(first.notAfter)" : "\(name) expires in \(first.daysLeft.counted("day"))"
+        if first.daysLeft >= soon { return [Finding(.tls, "expiry", .good, words)] }
+        return [Finding(.tls, "expiry", .warning, words, advice: "renew it now, and let that happen by itself from now on")]
+    }
+
+    private static func weaknesses(_ security: SecurityView) -> [Finding] {
+        security.chain.filter { !$0.weaknesses.isEmpty }.map {
+            Finding(
+                .tls, "weak", .warning, "\($0.subject.isEmpty ? "a certificate" : $0.subject): \($0.weaknesses.joined(separator: ", "))",
+                advice: "replace it: RSA of 2048 bits or P-256, signed with SHA-256")
+        }
+    }
+
+    static func upgrade(_ seen: Observations) -> [Finding] {
+        guard let upgrade = seen.upgrade else { return [] }
+        if let failure = upgrade.failure { return [refusal(upgrade, failure)] }
+        let time = upgrade.answerMs.map { " in \($0.msPhrase)" } ?? ""
+        let opened = Finding(
+            .upgrade, "opened", .good, "\(upgrade.httpVersion ?? "HTTP") \(upgrade.status ?? 101)\(time)",
+            details: upgrade.headers.map { "\($0.name): \($0.value)" })
+        return [opened] + subprotocol(upgrade)
+    }
+
+    private static func subprotocol(_ upgrade: UpgradeView) -> [Finding] {
+        let offered = upgrade.subprotocolsOffered
+        guard !offered.isEmpty else { return [] }
+        if let chosen = upgrade.subprotocol {
+            let text = "the server chose the subprotocol \(chosen) of \(offered.joined(separator: ", "))"
+            return [Finding(.upgrade, "subprotocol", .good, text)]
+        }
+        return [
+            Finding(
+                .upgrade, "subprotocolIgnored", .warning, "the server chose none of the subprotocols \(offered.joined(separator: ", "))",
+                advice: "clients that need one will close; look how it is spelled, and whether a proxy drops Sec-WebSocket-Protocol")
+        ]
+    }
+
+    private static func refusal(_ upgrade: UpgradeView, _ failure: UpgradeView.Failure) -> Finding {
+        var details = upgrade.headers.map { "\($0.name): \($0.value)" }
+        let body = failure.body.split(whereSeparator: \.isNewline).first.map { String($0.prefix(120)) }
+        if let body { details.append("its body begins: \(body)") }
+        return Finding(topic(of: failure, upgrade), failure.code, .broken, failure.text, details: details, advice: advice(upgrade, failure))
+    }
+
+    private static func topic(of failure: UpgradeView.Failure, _ upgrade: UpgradeView) -> Finding.Topic {
+        // A server may say only after TLS that it wants to see a certificate.
+        if WebSocketError.Code.trustFailures.contains(where: { $0.description == failure.code }) { return .tls }
+        // Without a socket it was the way that failed.
+        let isWay = ["unresolved", "unreachable", "timedOut", "proxyFailed"].contains(failure.code)
+        return isWay && upgrade.remote == nil ? .network : .upgrade
+    }
+
+    private static func advice(_ upgrade: UpgradeView, _ failure: UpgradeView.Failure) -> String? {
+        switch (failure.code, upgrade.status) {
+        case ("refused", 200?):
+            "a web server answers here, and knows nothing of WebSocket at this path: look at the path, and let a proxy pass Upgrade on"
+        case ("refused", 301?), ("refused", 302?), ("refused", 303?), ("refused", 307?), ("refused", 308?):
+            "examine \(upgrade.values("Location").first ?? "where it leads") instead, or have the app follow redirects"
+        case ("refused", 401?): "it wants to know who you are: --bearer or --header 'Authorization: …'"
+        case ("refused", 403?): "it does not want you: look at tokens, and at the Origin that it expects (--header 'Origin: …')"
+        case ("refused", 404?): "nothing is served at this path: look how it is spelled"
+        case ("refused", 400?), ("refused", 426?):
+            "it does not take the request for an upgrade: a proxy in between may drop Upgrade and Connection "
+                + "(nginx: proxy_set_header Upgrade)"
+        case ("refused", 429?):
+            "it takes no more connections from here for now" + (upgrade.values("Retry-After").first.map { "; Retry-After: \($0)" } ?? "")
+        case ("refused", 502?), ("refused", 503?), ("refused", 504?):
+            "the proxy in front does not reach the server behind it, or that is overloaded"
+        case ("invalidHandshake", 101?): "the server, or a proxy on the way, does not follow RFC 6455 §4.2.2"
+        case ("invalidHandshake", _): "something else than a web server listens there: look at the port"
+        case ("timedOut", _):
+            "something takes connections and says nothing: look at the port, whether TLS is expected (wss:), and at the server's load"
+        case ("lost", _):
+            "something takes connections and hangs up: look at the port, and whether TLS is expected (wss:)"
+        case ("proxyFailed", _): "the proxy does not open the way: look at its rules, and at name and password; or use --no-proxy"
+        case ("clientCertificateWanted", _), ("clientCertificateRefused", _):
+            "doctor shows no certificate of its own: an app can, with TLSOptions.identity"
+        default: nil
+        }
+    }
+
+    /// What names somebody between us and the server, and who that is.
+    private static let marks: [(field: String, name: String)] = [
+        ("cf-ray", "Cloudflare"), ("x-amz-cf-id", "Amazon CloudFront"), ("x-amzn-trace-id", "an Amazon load balancer"),
+        ("x-served-by", "a cache (Fastly or Varnish)"), ("x-varnish", "Varnish"), ("x-azure-ref", "Azure Front Door"),
+        ("x-envoy-upstream-service-time", "Envoy"), ("fly-request-id", "Fly.io"), ("x-vercel-id", "Vercel"), ("x-cache", "a cache"),
+        ("x-proxy", "a proxy"), ("x-proxy-cache", "a caching proxy"), ("x-forwarded-server", "a proxy"),
+    ]
+    /// Servers that mostly stand in front of others.
+    private static let fronts = [
+        "nginx", "openresty", "cloudflare", "envoy", "istio-envoy", "awselb", "caddy", "traefik", "haproxy", "varnish", "apache",
+    ]
+
+    static func surroundings(_ seen: Observations) -> [Finding] {
+        guard let upgrade = seen.upgrade else { return [] }
+        return between(upgrade, seen.malformed) + (upgrade.failure == nil ? requests(seen) : [])
+    }
+
+    private static func between(_ upgrade: UpgradeView, _ malformed: MalformedView?) -> [Finding] {
+        var signs = upgrade.values("Via").map { "Via: \($0)" }
+        for (field, name) in marks {
+            for value in upgrade.values(field) { signs.append("\(name) (\(field): \(value))") }
+        }
+        for server in upgrade.values("Server") where fronts.contains(where: { server.lowercased().hasPrefix($0) }) {
+            signs.append("Server: \(server), which mostly stands in front of another")
+        }
+        if let front = malformed?.server, upgrade.failure == nil, !upgrade.values("Server").contains(front) {
+            let own = upgrade.values("Server").first.map { "calls itself \($0)" } ?? "does not give its name"
+            signs.append("\(front) refuses a request without Host, and who opens the WebSocket \(own)")
+        }
+        guard !signs.isEmpty else { return [] }
+        return [
+            Finding(
+                .surroundings, "intermediaries", .note, "somebody seems to stand between you and the server", details: signs,
+                advice: "such proxies often end connections that are idle for a minute: see what --idle finds")
+        ]
+    }
+
+    private static func requests(_ seen: Observations) -> [Finding] {
+        var findings: [Finding] = []
+        if let other = seen.unknownPath {
+            findings.append(
+                other.isAccepted
+                    ? Finding(
+                        .surroundings, "anyPath", .note, "a WebSocket is opened on any path", advice: "a mistyped URL will not be noticed")
+                    : Finding(.surroundings, "unknownPath", .good, "an unknown path is refused" + status(other)))
+        }
+        if let other = seen.wrongOrigin {
+            findings.append(
+                other.isAccepted
+                    ? Finding(
+                        .surroundings, "anyOrigin", .note, "a page of any origin may connect",
+                        advice: "if the server knows users by cookies, let it check Origin (RFC 6455 §10.2); with tokens this is harmless")
+                    : Finding(.surroundings, "wrongOrigin", .good, "a wrong origin is refused" + status(other)))
+        }
+        return findings
+    }
+
+    private static func status(_ view: RequestView) -> String {
+        view.status.map { " with \($0)" } ?? view.error.map { ": \($0)" } ?? ""
+    }
+}
