@@ -1,3 +1,5 @@
+import Foundation
+import MachineCore
 public import WebSocketCore
 public import WebSocketRuntime
 
@@ -75,4 +77,88 @@ public struct WebSocketConfiguration: Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// Names of subprotocols that everybody knows: those of this package, and of others that are in wide use.
+    ///
+    /// Most are in IANA's registry of WebSocket subprotocol names.
+    public static let wellKnownSubprotocols: Set<String> = Secrecy.publicSubprotocols
+}
+
+/// What one connection may cost at most; all in bytes unless said otherwise.
+public struct WebSocketLimits: Hashable, Sendable {
+    /// The largest message taken, all fragments together and after inflating.
+    ///
+    /// A larger one ends the connection with 1009, and the error names this limit. A `WebSocket` connects again after that unless
+    /// `LossTable` says otherwise.
+    public var message = 1 << 20
+    /// The largest frame taken, as it is on the wire; nil: a quarter more than a message, for
+    /// what does not compress grows when compressed.
+    public var frame: Int?
+    /// The largest number of fragments of one message.
+    public var fragments = 65_536
+    /// The largest head of the handshake, request or response.
+    public var head = 16 * 1024
+    /// How much of the body of a refused upgrade is kept.
+    public var refusalBody = 4096
+    /// How much may be received and not yet taken by the app before reading stops.
+    ///
+    /// Whoever takes messages may hold another 32 KiB at hand. While reading is stopped the peer's pings wait for their pongs too; closing
+    /// reads on.
+    public var receiveBuffer = 256 * 1024
+    /// How much may be handed over for sending before `send` waits.
+    public var sendBuffer = 64 * 1024
+
+    /// The defaults.
+    public init() {}
+
+    package var messageLimits: MessageLimits {
+        let (most, isTooMuch) = message.addingReportingOverflow(message / 4 + 64)
+        return MessageLimits(frame: frame ?? (isTooMuch ? .max : most), message: message, fragments: fragments)
+    }
+}
+
+/// How long one connection waits for what.
+public struct WebSocketTimeouts: Hashable, Sendable {
+    /// For the name to resolve and TCP to connect, to the proxy if there is one.
+    public var connect: Duration = .seconds(10)
+    /// For TLS and the upgrade, from the TCP connection on; before that, a proxy has the same time to open the way.
+    public var handshake: Duration = .seconds(10)
+    /// For the peer to answer our close frame.
+    public var close: Duration = .seconds(10)
+    /// For a pong, from the moment the ping left.
+    public var ping: Duration = .seconds(10)
+    /// Silence after which a ping is sent by itself; nil: never, so that a dead link may go unnoticed for long.
+    public var pingInterval: Duration? = .seconds(20)
+    /// For a peer that takes nothing of what we send.
+    public var stall: Duration = .seconds(30)
+
+    /// The defaults.
+    public init() {}
+}
+
+/// Who opens TCP connections on our behalf.
+public enum ProxyChoice: Hashable, Sendable {
+    /// Nobody.
+    case direct
+    /// This proxy, for every server; a URL of a Unix domain socket is then an error.
+    case through(Proxy)
+    /// The one that environment variables name for the server, if any; see `ProxyEnvironment`.
+    case environment(ProxyEnvironment)
+
+    /// What this process's environment says now.
+    public static var environment: ProxyChoice { .environment(ProxyEnvironment(ProcessInfo.processInfo.environment)) }
+
+    /// The proxy for a URL; nil: none.
+    func proxy(for url: WebSocketURL) throws(WebSocketError) -> Proxy? {
+        switch self {
+        case .direct: return nil
+        case .through(let proxy): return proxy
+        case .environment(let environment):
+            do throws(URLProblem) {
+                return try environment.proxy(for: url)
+            } catch {
+                throw WebSocketError(TransportError(.invalidConfiguration, "the proxy cannot be used: \(error)", underlying: error))
+            }
+        }
+    }
 }

@@ -29,3 +29,182 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         }
     }
 }
+
+/// Messages that came together; see ``WebSocketConnection/batches``.
+///
+/// Taking them with ``next()`` makes a ``Message`` of each. ``forEach(_:)`` only lends their bytes, which allocates nothing for
+/// short ones.
+public struct MessageBatch: Sendable {
+    private var received: ReceivedBatch
+    private let connection: WebSocketConnection
+
+    init(_ received: ReceivedBatch, of connection: WebSocketConnection) { (self.received, self.connection) = (received, connection) }
+
+    /// Removes the first message and returns it; nil when there is none left.
+    public mutating func next() -> Message? {
+        while let element = received.popFirst() {
+            if let message = connection.whole(element) { return message }
+        }
+        return nil
+    }
+
+    /// Lends each message in turn, and leaves the batch empty.
+    ///
+    /// The bytes, UTF-8 if it is text, are valid until `body` returns. When it throws, the rest stays in the batch.
+    public mutating func forEach<Failure: Error>(_ body: (MessageKind, RawSpan) throws(Failure) -> Void) throws(Failure) {
+        while !received.isEmpty {
+            try received.lendShort(body)
+            guard let message = received.popFirst().flatMap(connection.whole) else { continue }
+            let result = message.withBytes { bytes in Result { () throws(Failure) in try body(message.kind, bytes.bytes) } }
+            try result.get()
+        }
+    }
+}
+
+/// What a peer sends, as many messages at once as there are; see ``WebSocketConnection/batches``.
+public struct WebSocketBatches: AsyncSequence, Sendable {
+    /// Some messages; none if only a part of one came.
+    public typealias Element = MessageBatch
+    /// How it can fail.
+    public typealias Failure = WebSocketError
+    let connection: WebSocketConnection
+
+    /// Starts to take batches.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(connection: connection) }
+
+    /// Takes batches one by one.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// How it can fail.
+        public typealias Failure = WebSocketError
+        let connection: WebSocketConnection
+
+        /// Waits for the next batch; nil after a clean end.
+        public mutating func next() async throws(WebSocketError) -> MessageBatch? { try await next(isolation: nil) }
+
+        /// Waits for the next batch; nil after a clean end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> MessageBatch? {
+            do throws(TransportError) {
+                if let transport = connection.transport as? any BatchTransport {
+                    let batch = try await transport.inbound.nextBatch()
+                    return batch.isEmpty ? nil : MessageBatch(batch, of: connection)
+                }
+                return try await connection.transport.receive().map { MessageBatch(ReceivedBatch(CollectionOfOne($0)), of: connection) }
+            } catch {
+                throw WebSocketError(error)
+            }
+        }
+    }
+}
+
+/// What a peer sends, in pieces as they arrive; see ``WebSocketConnection/chunks``.
+public struct WebSocketChunks: AsyncSequence, Sendable {
+    /// A piece of a message.
+    public typealias Element = MessageChunk
+    /// How it can fail.
+    public typealias Failure = WebSocketError
+    let transport: any MessageTransport
+
+    /// Starts to take pieces.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(transport: transport) }
+
+    /// Takes pieces one by one.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// How it can fail.
+        public typealias Failure = WebSocketError
+        let transport: any MessageTransport
+
+        /// Waits for the next piece; nil after a clean end.
+        public mutating func next() async throws(WebSocketError) -> MessageChunk? { try await next(isolation: nil) }
+
+        /// Waits for the next piece; nil after a clean end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> MessageChunk? {
+            let received: Received?
+            do throws(TransportError) { received = try await transport.receive() } catch { throw WebSocketError(error) }
+            switch received {
+            case nil: return nil
+            case .chunk(let chunk): return chunk
+            case .message(.text(let text)): return MessageChunk(kind: .text, bytes: Array(text.utf8), isLast: true)
+            case .message(.binary(let bytes)): return MessageChunk(kind: .binary, bytes: bytes, isLast: true)
+            }
+        }
+    }
+}
+
+/// Makes whole messages of what is received.
+struct MessageJoiner {
+    private var partial: [UInt8] = []
+
+    /// The message that `received` is or completes; nil if there is more to come.
+    mutating func join(_ received: Received) -> Message? {
+        switch received {
+        case .message(let message): return message
+        case .chunk(let chunk):
+            partial += chunk.bytes
+            guard chunk.isLast else { return nil }
+            defer { partial = [] }
+            return chunk.kind == .text ? .text(String(decoding: partial, as: UTF8.self)) : .binary(partial)
+        }
+    }
+}
+
+/// Takes what was received in batches for one loop, which gets it one by one.
+///
+/// What is left of a batch when the loop ends goes back, for a later loop.
+@usableFromInline
+final class MessageTaker {
+    private let connection: WebSocketConnection
+    private let queue: InboundQueue?
+    @exclusivity(unchecked) private var batch = ReceivedBatch()
+
+    init(_ connection: WebSocketConnection) {
+        self.connection = connection
+        queue = (connection.transport as? any BatchTransport)?.inbound
+    }
+
+    deinit { if !batch.isEmpty { queue?.putBack(batch) } }
+
+    /// The next message, if it is at hand.
+    @usableFromInline
+    func ready() -> Message? {
+        if let message = batch.popShort() { return message }
+        while let received = batch.popFirst() {
+            if let message = connection.whole(received) { return message }
+        }
+        return nil
+    }
+
+    /// Lends the messages at hand that lie there as bytes, as long as `body` says to go on; false if there are none.
+    func lendReady(_ body: (MessageKind, RawSpan) -> Bool) -> Bool {
+        let before = batch.count
+        do throws(Enough) {
+            try batch.lendShort { kind, payload throws(Enough) in if !body(kind, payload) { throw Enough() } }
+        } catch {}
+        return batch.count < before
+    }
+
+    private struct Enough: Error {}
+
+    /// Waits for the next message when none is at hand; nil after a clean end.
+    @usableFromInline
+    func wait() async throws(WebSocketError) -> Message? {
+        do throws(TransportError) { return try await nextOfMore() } catch { throw WebSocketError(error) }
+    }
+
+    /// The next message, at hand or not; nil after a clean end.
+    func next() async throws(TransportError) -> Message? {
+        if let message = ready() { return message }
+        return try await nextOfMore()
+    }
+
+    private func nextOfMore() async throws(TransportError) -> Message? {
+        while true {
+            if let queue {
+                batch = try await queue.nextBatch()
+            } else if let received = try await connection.transport.receive() {
+                batch.append(received)
+            }
+            if batch.isEmpty { return nil }
+            if let message = ready() { return message }
+        }
+    }
+}

@@ -105,3 +105,120 @@ extension WebSocketState {
     /// All that there are.
     static let labels = ["disconnected", "connecting", "connected", "waiting", "held", "closing"]
 }
+
+/// The lines of a session's log about messages, if the app wants any: how each begins, without secrets.
+struct PayloadLog: Sendable {
+    /// How many bytes of a message are shown.
+    static let limit = 64
+    private let logger: Logger
+    private let secrets: SessionSecrets
+
+    /// Nil if there is nothing to be logged.
+    init?(_ options: WebSocketOptions, _ secrets: SessionSecrets) {
+        guard options.logsPayloads, options.logger.logLevel <= .debug else { return nil }
+        (logger, self.secrets) = (options.logger, secrets)
+    }
+
+    /// The same connection, whose messages are logged from here on.
+    func watching(_ connection: WebSocketConnection) -> WebSocketConnection {
+        connection.over(LoggedTransport(connection.transport, self))
+    }
+
+    func sent(_ message: Message) { log("message sent", message.kind, message.byteCount, beginning: message) }
+    func received(_ message: Message) { log("message received", message.kind, message.byteCount, beginning: message) }
+    func sent(_ chunk: MessageChunk, isFirst: Bool) { log("piece sent", chunk, isFirst) }
+    func received(_ chunk: MessageChunk, isFirst: Bool) { log("piece received", chunk, isFirst) }
+
+    /// Of later pieces nothing is shown: a secret in one may be announced in a piece before it, or have begun there.
+    private func log(_ what: Logger.Message, _ chunk: MessageChunk, _ isFirst: Bool) {
+        log(what, chunk.kind, chunk.bytes.count, beginning: isFirst ? Message(chunk) : nil)
+    }
+
+    private func log(_ what: Logger.Message, _ kind: MessageKind, _ byteCount: Int, beginning message: Message?) {
+        var metadata: Logger.Metadata = ["kind": "\(kind)", "bytes": "\(byteCount)"]
+        if let message { metadata["start"] = "\(MessageExcerpt(of: message, limit: Self.limit, hiding: secrets.known).start)" }
+        logger.debug(what, metadata: metadata)
+    }
+}
+
+extension Message {
+    /// A piece as if it were whole: a character that it cuts is shown as one that cannot be read.
+    fileprivate init(_ chunk: MessageChunk) {
+        self = chunk.kind == .text ? .text(String(decoding: chunk.bytes, as: UTF8.self)) : .binary(chunk.bytes)
+    }
+}
+
+/// Another transport, whose messages are logged; there is one only where the app wants that, so it costs others nothing.
+final class LoggedTransport: MessageTransport {
+    let base: any MessageTransport
+    private let log: PayloadLog
+    /// The rights to send a message of which no piece is out.
+    private let unused = LockedValue<Set<MessageTicket>>([])
+    /// Whether the last piece received is to be followed by more of its message.
+    private let isAmidst = LockedValue(false)
+
+    init(_ base: any MessageTransport, _ log: PayloadLog) { (self.base, self.log) = (base, log) }
+
+    var agreement: Agreement { base.agreement }
+    var role: Role { base.role }
+    var closeRecord: CloseRecord? { base.closeRecord }
+    var traffic: LinkTraffic { base.traffic }
+
+    func ended() async -> Result<CloseRecord, TransportError> { await base.ended() }
+
+    func receive() async throws(TransportError) -> Received? {
+        let received = try await base.receive()
+        switch received {
+        case .message(let message): log.received(message)
+        case .chunk(let chunk):
+            let isFirst = isAmidst.withLockedValue { isAmidst in
+                defer { isAmidst = !chunk.isLast }
+                return !isAmidst
+            }
+            log.received(chunk, isFirst: isFirst)
+        case nil: break
+        }
+        return received
+    }
+
+    func send(_ message: Message) async throws(TransportError) {
+        try await base.send(message)
+        log.sent(message)
+    }
+
+    func offer(_ message: Message) throws(TransportError) -> Bool {
+        let isAccepted = try base.offer(message)
+        if isAccepted { log.sent(message) }
+        return isAccepted
+    }
+
+    func beginMessage() async throws(TransportError) -> MessageTicket {
+        let ticket = try await base.beginMessage()
+        unused.withLockedValue { _ = $0.insert(ticket) }
+        return ticket
+    }
+
+    func send(_ chunk: MessageChunk, of ticket: MessageTicket) async throws(TransportError) {
+        let isFirst = unused.withLockedValue { $0.remove(ticket) != nil }
+        try await base.send(chunk, of: ticket)
+        log.sent(chunk, isFirst: isFirst)
+    }
+
+    func abandon(_ ticket: MessageTicket) {
+        unused.withLockedValue { _ = $0.remove(ticket) }
+        base.abandon(ticket)
+    }
+
+    func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void) { base.whenWritten(body) }
+    func ping(timeout: Duration) async throws(TransportError) -> Duration { try await base.ping(timeout: timeout) }
+    func probe() { base.probe() }
+    func setPingInterval(_ interval: Duration?) { base.setPingInterval(interval) }
+    func observe(_ observer: (any LinkObserver)?) { base.observe(observer) }
+    func close(_ frame: CloseFrame) async -> CloseRecord { await base.close(frame) }
+    func abort() { base.abort() }
+}
+
+extension MessageTransport {
+    /// What carries the messages, whether or not they are logged on the way.
+    var carrier: any MessageTransport { (self as? LoggedTransport)?.base ?? self }
+}

@@ -103,3 +103,76 @@ public struct OutboxUpdates<ID: Codable & Hashable & Sendable>: AsyncSequence, S
     /// Begins with what waits now.
     public func makeAsyncIterator() -> Iterator { Iterator(updates: self) }
 }
+
+/// Where an ``Outbox`` keeps its messages.
+public enum OutboxStorage: Hashable, Sendable {
+    /// In memory: they go with the process.
+    case memory
+    /// In a file, which is made if there is none and which only its owner may read; beside it lies `….lock`.
+    ///
+    /// A file belongs to one outbox at a time. What is in it is sent again when the app is started again.
+    case file(URL)
+}
+
+extension WebSocket {
+    /// Keeps messages until the server acknowledges them, and sends them again until then: for a server of your own.
+    ///
+    /// ```swift
+    /// struct Ack: Decodable { let ack: UUID }
+    /// let outbox = try await socket.outbox(of: UUID.self, in: .file(url)) { message in
+    ///     (try? JSONCodec().decode(Ack.self, from: message)).map { .acknowledged($0.ack) }
+    /// }
+    /// try await outbox.send(value: line, id: line.id)
+    /// ```
+    /// What it takes for an answer is among ``events``, and neither among ``messages`` nor in a typed stream.
+    ///
+    /// - Parameters:
+    ///   - type: What messages are known by, to both sides.
+    ///   - storage: Where messages are kept; by default in memory.
+    ///   - policy: How much is kept, and when it is sent again.
+    ///   - acknowledgement: What a message from the server says of those that were sent; nil for all others. Called for each message.
+    /// - Throws: ``OutboxError`` if the file cannot be used: ``OutboxError/inUse(_:)``, ``OutboxError/damaged(_:line:)``,
+    ///   ``OutboxError/storage(_:)``.
+    public func outbox<ID: Codable & Hashable & Sendable>(
+        of type: ID.Type = ID.self, in storage: OutboxStorage = .memory, policy: OutboxPolicy = OutboxPolicy(),
+        acknowledgement: @escaping @Sendable (Message) -> OutboxAnswer<ID>?
+    ) async throws(OutboxError) -> Outbox<ID> {
+        switch storage {
+        case .memory: return Outbox(self, OutboxLine(self, policy, nil, [], acknowledgement))
+        case .file(let url):
+            let file = try OutboxFile<ID>(url.path)
+            return Outbox(self, OutboxLine(self, policy, file, try await file.load(), acknowledgement))
+        }
+    }
+}
+
+/// Why an outbox cannot be opened, or does not take a message.
+public enum OutboxError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// As many messages wait as `OutboxPolicy.capacity` allows, or as many bytes.
+    case full
+    /// A message with this id waits already.
+    case duplicate
+    /// The socket is closed for good.
+    case closed
+    /// Another outbox has the file open, in this process or in another one.
+    case inUse(String)
+    /// The file is damaged at this line, counted from 1, or is not one of an outbox; it is left as it is.
+    case damaged(String, line: Int)
+    /// The message or its id cannot be encoded; text says why.
+    case codec(String)
+    /// The file cannot be read or written, as the system says; the message was not taken.
+    case storage(String)
+
+    /// What happened, and what helps.
+    public var description: String {
+        switch self {
+        case .full: "the outbox is full: wait until the server has acknowledged some messages, or raise its capacity"
+        case .duplicate: "a message with this id waits in the outbox already"
+        case .closed: "the socket is closed"
+        case .inUse(let path): "\(path) is open in another outbox: a file belongs to one outbox at a time"
+        case .damaged(let path, let line): "line \(line) of \(path) is damaged, or the file is not one of an outbox"
+        case .codec(let reason): "the message cannot be encoded: \(reason)"
+        case .storage(let reason): "the file of the outbox cannot be used: \(reason)"
+        }
+    }
+}

@@ -294,4 +294,64 @@ actor LiveSession {
         show(.closed(error))
         add(.closed(Closure(error: error, record: lastRecord)))
     }
+
+    /// Passes on what a source tells of the app, until the session ends.
+    func follow(_ source: (any LifeSource)?) async {
+        guard let source else { return }
+        for await update in source.updates() { await note(.life(update)) }
+    }
+
+    /// Passes on what a source tells of the network, until the session ends.
+    func follow(_ source: (any PathSource)?) async {
+        guard let source else { return }
+        for await update in source.updates() { await note(.path(update)) }
+    }
+
+    /// How often the metrics hear of what is being carried.
+    private static let watchInterval = Duration.seconds(10)
+
+    /// Runs `body`, and keeps the metrics informed meanwhile.
+    func watched<Result>(_ body: () async -> Result) async -> Result {
+        guard instruments.isWatched else { return await body() }
+        // SAFETY: ends with this function.
+        let watch = Task { [instruments, sleep] in
+            while (try? await sleep(Self.watchInterval)) != nil { instruments.tellTraffic() }
+        }
+        defer { watch.cancel() }
+        return await body()
+    }
+}
+
+/// The connection for those who need that one and no other.
+extension LiveSession {
+    /// The present connection, unless it has ended and its loss is about to be noticed.
+    var usable: WebSocketConnection? { connection?.closeRecord == nil ? connection : nil }
+
+    /// The present connection; waits for one while there is none.
+    func presentConnection() async throws(WebSocketError) -> WebSocketConnection {
+        while true {
+            let version = changes.version
+            if let usable { return usable }
+            if isClosed || isStopping { throw closedError }
+            if Task.isCancelled { throw .cancelledRequest }
+            await changes.next(after: version)
+        }
+    }
+}
+
+/// Why something that the app wanted did not come about.
+extension LiveSession {
+    /// Why there is no connection; nil while there is one, and if the app wants none.
+    var obstacle: WebSocketError? {
+        if isClosed { return endCause }
+        return connection == nil && !isStopping ? lastCause : nil
+    }
+
+    /// What is told to whoever wants something of a socket that is closed.
+    var closedError: WebSocketError { WebSocketError(.socketClosed(obstacle)) }
+
+    /// What is told to whoever waited for an answer.
+    func unanswered(within time: Duration) -> WebSocketError { WebSocketError(.unanswered(within: time, obstacle)) }
+
+    func failure(_ reason: SendRefusal) -> WebSocketError { WebSocketError(TransportError(reason, cause: obstacle)) }
 }

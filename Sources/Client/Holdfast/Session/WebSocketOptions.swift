@@ -1,8 +1,9 @@
-public import Metrics
 public import Logging
+public import Metrics
 public import SessionCore
 public import Tracing
 public import WebSocketCore
+import WebSocketRuntime
 
 /// Everything about a ``WebSocket`` that can be chosen; the defaults suit an app.
 public struct WebSocketOptions: Sendable {
@@ -109,5 +110,80 @@ public struct WebSocketOptions: Sendable {
         }
         trace(into: &configuration.headers)
         return try await WebSocketConnection.connect(to: url, configuration: configuration)
+    }
+
+    /// The defaults, and ``followSystem()``: for the app that people see.
+    ///
+    /// ```swift
+    /// let socket = WebSocket("wss://example.com/feed") { $0 = .app }
+    /// ```
+    public static var app: WebSocketOptions {
+        var options = WebSocketOptions()
+        options.followSystem()
+        return options
+    }
+
+    /// Follows what the system tells of the network and of the app, with ``pathSource`` and ``lifeSource``.
+    ///
+    /// On Apple platforms these are `NetworkPathMonitor` and `AppLifecycle`: no attempt without a network, an attempt at once when it is
+    /// back, a close in the background as ``background`` says, and an attempt at once in the foreground. On Linux it is `LinuxPathSource`, and
+    /// nothing tells of the app. Not for an app extension, which has no application to ask: there, set ``pathSource`` alone.
+    ///
+    /// It changes nothing else, so it suits `Rooms`, `QuoteFeed` and `WAMPClient`, whose options have more than the defaults.
+    public mutating func followSystem() { (pathSource, lifeSource) = (SystemSources.path, SystemSources.life) }
+
+    /// Why a URL can never be connected to, be it the first or one of the alternatives; nil if all are good.
+    func problem(with url: String) -> WebSocketError? {
+        for (index, string) in ([url] + alternatives).enumerated() {
+            do throws(URLProblem) {
+                _ = try WebSocketURL(string)
+            } catch {
+                let place = index == 0 ? "" : "alternatives[\(index - 1)]: "
+                return WebSocketError(TransportError(.invalidURL, place + error.description, underlying: error))
+            }
+        }
+        return nil
+    }
+
+    /// Whether one of the URLs leads to this device itself, which needs no network.
+    func staysWithinDevice(_ url: String) -> Bool {
+        ([url] + alternatives).contains { (try? WebSocketURL($0))?.isLoopback ?? false }
+    }
+
+    /// A URL without what may be secret: the query, and a user's name and password.
+    static func name(_ url: String) -> String { (try? WebSocketURL(url))?.description ?? "an invalid URL" }
+
+    /// Adds what the tracer says of the present span to a request.
+    func trace(into headers: inout HeaderFields) {
+        guard let context = InstrumentationContext.current else { return }
+        if let tracer {
+            tracer.inject(context, into: &headers, using: HeaderInjector())
+        } else {
+            InstrumentationSystem.instrument.inject(context, into: &headers, using: HeaderInjector())
+        }
+    }
+}
+
+extension WebSocketURL {
+    /// Whether the host is this device: RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3.
+    var isLoopback: Bool {
+        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}
+
+/// What an attempt of a ``WebSocket`` to connect is to be made of.
+public struct WebSocketAttempt: Sendable {
+    /// The failures in a row before it, and one.
+    public let number: Int
+    /// Which of the endpoints to connect to, counted from 0.
+    public let endpoint: Int
+    /// The newest credential, if there is a provider.
+    public let credential: Credential?
+
+    /// An attempt; by default the first, without a credential.
+    public init(number: Int = 1, endpoint: Int = 0, credential: Credential? = nil) {
+        (self.number, self.endpoint, self.credential) = (number, endpoint, credential)
     }
 }

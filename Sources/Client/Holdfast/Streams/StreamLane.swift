@@ -1,6 +1,7 @@
 import CodecCore
-import WebSocketRuntime
+import StreamCore
 import WebSocketCore
+import WebSocketRuntime
 
 /// All consumers who want the messages as values of one type: a message is decoded once for them, and only if one of them wants it.
 protocol StreamLane: AnyObject, Sendable {
@@ -107,4 +108,140 @@ final class TypedStreamLane<Value: Sendable>: StreamLane {
             if case .some(.some(let value)) = value, intake.push(value) { outcome.held.append(intake.party) }
         }
     }
+}
+
+/// Takes what one consumer of a typed stream is to get, from whoever reads.
+protocol StreamIntake<Value>: AnyObject, Sendable {
+    associatedtype Value: Sendable
+    var party: EventHub.Share.Party { get }
+    /// It takes messages as they come, and nobody need decode them for it.
+    var takesMessages: Bool { get }
+    /// Nothing more should be read before the consumer has taken some.
+    var isHeld: Bool { get }
+
+    /// A value for it; true if ``isHeld``.
+    func push(_ value: Value) -> Bool
+    /// A message for it, lent for the time of the call; true if ``isHeld``.
+    func push(_ payload: RawSpan, _ kind: MessageKind) -> Bool
+    func finish(_ end: Result<Void, WebSocketError>)
+}
+
+/// Takes values that were decoded for all consumers at once.
+final class ValueIntake<Value: Sendable, Output: Sendable>: StreamIntake {
+    let party: EventHub.Share.Party
+    private let mailbox: StreamMailbox<Value, Output>
+
+    init(_ party: EventHub.Share.Party, _ mailbox: StreamMailbox<Value, Output>) { (self.party, self.mailbox) = (party, mailbox) }
+
+    var takesMessages: Bool { false }
+    var isHeld: Bool { mailbox.isHeld }
+
+    func push(_ value: Value) -> Bool { mailbox.push(value) }
+    func push(_ payload: RawSpan, _ kind: MessageKind) -> Bool { false }
+    func finish(_ end: Result<Void, WebSocketError>) { mailbox.finish(end) }
+}
+
+/// Takes messages as they come, with a look at the field that tells them apart.
+final class FieldIntake<Value: Sendable, Output: Sendable>: StreamIntake {
+    let party: EventHub.Share.Party
+    private let peek: PayloadPeek
+    private let mailbox: StreamMailbox<FieldMessage, Output>
+
+    init(_ party: EventHub.Share.Party, _ peek: PayloadPeek, _ mailbox: StreamMailbox<FieldMessage, Output>) {
+        (self.party, self.peek, self.mailbox) = (party, peek, mailbox)
+    }
+
+    var takesMessages: Bool { true }
+    var isHeld: Bool { mailbox.isHeld }
+
+    func push(_ value: Value) -> Bool { false }
+
+    func push(_ payload: RawSpan, _ kind: MessageKind) -> Bool {
+        let bytes = payload.withUnsafeBytes { [UInt8]($0) }
+        return mailbox.push(FieldMessage(field: FieldValue(peek, in: payload), bytes: bytes, kind: kind))
+    }
+
+    func finish(_ end: Result<Void, WebSocketError>) { mailbox.finish(end) }
+}
+
+/// A message that waits to be decoded.
+struct FieldMessage: Sendable {
+    let field: FieldValue?
+    let bytes: [UInt8]
+    let kind: MessageKind
+
+    /// As the peer sent it.
+    var message: Message { kind == .text ? .text(String(decoding: bytes, as: UTF8.self)) : .binary(bytes) }
+}
+
+/// What makes the consumers of a typed stream.
+struct StreamPlan<Value: Sendable>: Sendable {
+    let socket: WebSocket
+    let decoding: MessageDecoding<Value>
+    let delivery: StreamDelivery<Value>
+    let ledger: DeliveryLedger
+    /// Nil if all messages concern it.
+    private(set) var field: StreamFilterField?
+    /// How it fails at once, for it asks for what cannot be.
+    private(set) var problem: WebSocketError?
+    private var format: PayloadPeek.Format?
+
+    init(_ socket: WebSocket, _ decoding: MessageDecoding<Value>, _ filter: MessageFilter?, _ delivery: StreamDelivery<Value>) {
+        (self.socket, self.decoding, self.delivery) = (socket, decoding, delivery)
+        ledger = DeliveryLedger(within: socket.session.instruments.deliveries)
+        format = PayloadPeek.Format(named: decoding.name)
+        if let filter {
+            if let format = filter.format ?? format {
+                field = StreamFilterField(peek: PayloadPeek(format, path: filter.path), value: filter.value)
+            } else {
+                problem = cannotPeek
+            }
+        }
+        if case .byField = delivery.keeping, format == nil { problem = cannotPeek }
+    }
+
+    private var cannotPeek: WebSocketError {
+        WebSocketError(TransportError(.invalidConfiguration, "no field of a \(decoding.name) message can be read without decoding it"))
+    }
+
+    /// How many messages may wait for a consumer who reads and decodes by itself; nil if they are to be pushed.
+    var suspending: EventBuffering? {
+        if case .every(let capacity) = delivery.keeping, delivery.paces.isEmpty, field == nil { .suspend(capacity: capacity) } else { nil }
+    }
+
+    func values() -> StreamConsumer<Value, Value, Value>? {
+        delivery.buffer().map { buffer in
+            StreamConsumer(self, buffer.paced(by: delivery.paces), isTimed: !delivery.paces.isEmpty, ValueIntake.init)
+        }
+    }
+
+    func batches(upTo limit: Int, within window: Duration) -> StreamConsumer<Value, Value, [Value]>? {
+        delivery.buffer().map { buffer in
+            StreamConsumer(
+                self, buffer.batched(upTo: limit, within: window).paced(by: delivery.paces), isTimed: true, ValueIntake.init)
+        }
+    }
+
+    func messages() -> StreamConsumer<Value, FieldMessage, FieldMessage>? {
+        byField.map { peek, limit in
+            StreamConsumer(self, fieldBuffer(limit).paced(by: delivery.paces), isTimed: !delivery.paces.isEmpty) {
+                FieldIntake($0, peek, $1)
+            }
+        }
+    }
+
+    func messageBatches(upTo limit: Int, within window: Duration) -> StreamConsumer<Value, FieldMessage, [FieldMessage]>? {
+        byField.map { peek, keys in
+            StreamConsumer(self, fieldBuffer(keys).batched(upTo: limit, within: window).paced(by: delivery.paces), isTimed: true) {
+                FieldIntake($0, peek, $1)
+            }
+        }
+    }
+
+    private var byField: (peek: PayloadPeek, limit: Int)? {
+        guard case .byField(let path, let limit) = delivery.keeping, let format else { return nil }
+        return (PayloadPeek(format, path: path), limit)
+    }
+
+    private func fieldBuffer(_ limit: Int) -> LatestByKey<FieldValue?, FieldMessage> { LatestByKey(limit: limit) { $0.field } }
 }
