@@ -41,9 +41,7 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConve
 
     /// The number and name, such as `1000 (normal closure)`.
     public var description: String { "\(rawValue) (\(name))" }
-}
 
-extension CloseCode {
     /// Whether a close frame from the peer may carry this code (RFC 6455 §7.4).
     public var mayBeReceived: Bool {
         switch rawValue {
@@ -61,5 +59,139 @@ extension CloseCode {
         case .serviceRestart, .tryAgainLater, .badGateway: role == .server
         default: mayBeReceived
         }
+    }
+
+    /// The name, in lower case, such as `normal closure`.
+    public var name: String { words.name }
+
+    /// One sentence that says what the code means.
+    public var meaning: String { words.meaning }
+
+    private var words: (name: String, meaning: String) {
+        switch rawValue {
+        case 1000: ("normal closure", "The purpose of the connection has been fulfilled.")
+        case 1001: ("going away", "The server goes down, or the user has left the page.")
+        case 1002: ("protocol error", "The other side broke the WebSocket protocol.")
+        case 1003: ("unsupported data", "A kind of data came that cannot be accepted, such as binary where only text is known.")
+        case 1004: ("reserved", "The code is reserved and must not be sent.")
+        case 1005: ("no status", "The close frame had no code; this one is never sent.")
+        case 1006: ("abnormal closure", "The connection was lost without a close frame; this code is never sent.")
+        case 1007: ("invalid payload", "A message does not fit its kind, such as text that is not UTF-8.")
+        case 1008: ("policy violation", "A message breaks the policy of the side that closed.")
+        case 1009: ("message too big", "A message is too big to process.")
+        case 1010: ("mandatory extension", "The client needs an extension that the server did not accept.")
+        case 1011: ("internal error", "An unexpected condition kept the side that closed from going on.")
+        case 1012: ("service restart", "The service restarts; reconnect after a random delay.")
+        case 1013: ("try again later", "The service is overloaded; reconnect later.")
+        case 1014: ("bad gateway", "A gateway got an invalid answer from the server behind it.")
+        case 1015: ("TLS handshake failure", "The TLS handshake failed; this code is never sent.")
+        case 3000: ("unauthorized", "The endpoint needs authorization that the request did not bring.")
+        case 3003: ("forbidden", "The endpoint refuses this user.")
+        case 3008: ("timeout", "The endpoint waited too long for the other side.")
+        case 3000...3999: ("registered code", "The code belongs to a registered library or framework.")
+        case 4000...4999: ("application code", "The code belongs to the application.")
+        case 0..<1000: ("invalid code", "Codes below 1000 are not used.")
+        case 1016...2999: ("unassigned", "The code is kept for future versions of the protocol and must not be sent.")
+        default: ("invalid code", "Codes above 4999 are not used.")
+        }
+    }
+}
+
+/// What a close frame says: a code and a reason, or nothing (RFC 6455 §5.5.1).
+public struct CloseFrame: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// The most UTF-8 bytes a reason can have: 125 less the two of the code.
+    public static let maximumReasonLength = 123
+
+    /// The status code; nil when the frame is empty.
+    public let code: CloseCode?
+    /// The reason, at most ``maximumReasonLength`` bytes of UTF-8; empty when there is no code.
+    public let reason: String
+
+    /// A close frame with a code and a reason.
+    ///
+    /// A longer reason is cut at the last character border that fits. Without a code there is no reason.
+    public init(_ code: CloseCode? = nil, reason: String = "") {
+        self.code = code
+        self.reason = code == nil ? "" : reason.prefix(utf8Count: Self.maximumReasonLength)
+    }
+
+    /// The code, and whether there is a reason: its words may repeat a secret.
+    public var description: String {
+        guard let code else { return "no code" }
+        return reason.isEmpty ? "\(code)" : "\(code), with a reason"
+    }
+
+    /// The description alone.
+    public var customMirror: Mirror { Mirror(self, children: ["close": description]) }
+
+    /// Reads the unmasked payload of a close frame.
+    ///
+    /// Throws `invalidCloseFrame` for a single byte or a code that must not travel, `invalidUTF8` for a bad reason.
+    public init(payload: UnsafeRawBufferPointer) throws(ProtocolViolation) {
+        guard unsafe !payload.isEmpty else {
+            self.init()
+            return
+        }
+        guard payload.count >= 2 else { throw ProtocolViolation(.invalidCloseFrame, "its payload is a single byte") }
+        let code = CloseCode(rawValue: UInt16(bigEndian: unsafe payload.loadUnaligned(as: UInt16.self)))
+        // RFC 6455 §7.4.2: other codes are reserved, or for use inside an endpoint only.
+        guard code.mayBeReceived else { throw ProtocolViolation(.invalidCloseFrame, "the code \(code) must not be sent") }
+        let reason = unsafe UnsafeRawBufferPointer(rebasing: payload.dropFirst(2))
+        var validator = UTF8Validator()
+        guard unsafe validator.validate(reason), validator.isComplete else {
+            throw ProtocolViolation(.invalidUTF8, "the reason of a close frame (RFC 6455 §8.1)")
+        }
+        self.init(code, reason: unsafe String(validated: reason, isASCII: validator.isASCII))
+    }
+
+    /// The payload that says this; empty when there is no code, or one that must not travel (RFC 6455 §7.4.1).
+    public var payload: [UInt8] {
+        guard let code, code.mayBeReceived else { return [] }
+        return [UInt8(code.rawValue >> 8), UInt8(truncatingIfNeeded: code.rawValue)] + reason.utf8
+    }
+}
+
+extension String {
+    /// The longest prefix of whole characters with at most `limit` bytes of UTF-8.
+    fileprivate func prefix(utf8Count limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var (end, length) = (startIndex, 0)
+        while end < endIndex {
+            length += self[end].utf8.count
+            guard length <= limit else { break }
+            formIndex(after: &end)
+        }
+        return String(self[..<end])
+    }
+}
+
+/// How a connection ended: what each side said, and who spoke first.
+public struct CloseRecord: Hashable, Sendable {
+    /// One of the two ends of a connection.
+    public enum Side: Hashable, Sendable {
+        /// This end.
+        case local
+        /// The peer.
+        case remote
+    }
+
+    /// The close frame this side sent, if any.
+    public var sent: CloseFrame?
+    /// The close frame the peer sent, if any.
+    public var received: CloseFrame?
+    /// Whose close frame was first; nil when the connection was lost without one.
+    public var closedFirst: Side?
+    /// Whether both close frames were exchanged before TCP ended (RFC 6455 §7.1.4).
+    public var isClean: Bool
+
+    /// A record of these facts; by default, of a connection lost without a close frame.
+    public init(sent: CloseFrame? = nil, received: CloseFrame? = nil, closedFirst: Side? = nil, isClean: Bool = false) {
+        (self.sent, self.received, self.closedFirst, self.isClean) = (sent, received, closedFirst, isClean)
+    }
+
+    /// The code that the connection closed with, as RFC 6455 §7.1.5 defines it: 1005 for an empty close frame, 1006 for none.
+    public var code: CloseCode {
+        guard let received else { return .abnormal }
+        return received.code ?? .noStatus
     }
 }

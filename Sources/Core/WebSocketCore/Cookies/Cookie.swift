@@ -92,3 +92,123 @@ extension WebSocketURL {
 
     var cookiePath: Substring { target.prefix { $0 != "?" } }
 }
+
+/// What one `Set-Cookie` field says, not yet held against who says it (RFC 6265 §5.2).
+struct SetCookie: Hashable, Sendable {
+    /// As in RFC 6265bis §5.6: a longer attribute counts as absent.
+    private static let longestAttribute = 1024
+
+    let name: String
+    let value: String
+    /// In lower case, without a dot before it; nil: none.
+    private(set) var domain: String?
+    /// nil: none, or none that begins with `/`.
+    private(set) var path: String?
+    private(set) var isSecure = false
+    private(set) var isHTTPOnly = false
+    private var expires: Int64?
+    /// Negative: at once.
+    private var maximumAge: Int64?
+
+    /// Nil for a field that sets nothing.
+    init?(_ field: String) {
+        // On bytes: a character may be more than the separator within it.
+        let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { Substring($0) }
+        let pair = Self.pair(parts[0])
+        guard let value = pair.value, !pair.name.isEmpty, HeaderSyntax.isFieldValue(field) else { return nil }
+        (name, self.value) = (String(pair.name), String(value))
+        for part in parts.dropFirst() { read(part) }
+    }
+
+    /// When it ends, in seconds since 1970; nil: with the session.
+    ///
+    /// `Max-Age` counts more than `Expires`. No cookie lasts longer than 400 days (RFC 6265bis §5.5).
+    func expiry(at now: Int64) -> Int64? {
+        let longest: Int64 = 400 * 86_400
+        guard let maximumAge else { return expires.map { min($0, now + longest) } }
+        return maximumAge > 0 ? now + min(maximumAge, longest) : .min
+    }
+
+    private mutating func read(_ part: Substring) {
+        let (name, value) = Self.pair(part)
+        let text = value ?? ""
+        guard text.utf8.count <= Self.longestAttribute else { return }
+        switch HeaderSyntax.lowercased(name) {
+        case "expires": expires = CookieDate.seconds(text) ?? expires
+        case "max-age": maximumAge = Self.age(text) ?? maximumAge
+        case "domain":
+            let domain = text.utf8.first == UInt8(ascii: ".") ? text.dropFirst() : text
+            if !domain.isEmpty { self.domain = HeaderSyntax.lowercased(domain) }
+        case "path": path = text.utf8.first == UInt8(ascii: "/") ? String(text) : nil
+        case "secure": isSecure = true
+        case "httponly": isHTTPOnly = true
+        default: break
+        }
+    }
+
+    private static func pair(_ part: Substring) -> (name: Substring, value: Substring?) {
+        guard let equals = part.utf8.firstIndex(of: UInt8(ascii: "=")) else { return (HeaderSyntax.trimmed(part), nil) }
+        return (HeaderSyntax.trimmed(part[..<equals]), HeaderSyntax.trimmed(part[part.utf8.index(after: equals)...]))
+    }
+
+    /// Digits, with a minus before them perhaps; what no number holds is as long as one can be.
+    private static func age(_ text: Substring) -> Int64? {
+        let isNegative = text.utf8.first == UInt8(ascii: "-")
+        guard HeaderSyntax.isDecimal(isNegative ? text.dropFirst() : text) else { return nil }
+        return isNegative ? 0 : Int64(text) ?? .max
+    }
+}
+
+/// Reads the dates of cookies, which servers write in many ways (RFC 6265 §5.1.1).
+enum CookieDate {
+    /// Seconds since 1970; nil if it is no date.
+    static func seconds(_ text: some StringProtocol) -> Int64? {
+        var (time, day, month, year) = (Int64?.none, Int?.none, Int?.none, Int?.none)
+        for token in text.utf8.split(whereSeparator: isDelimiter) {
+            if time == nil, let found = timeOfDay(token) {
+                time = found
+            } else if day == nil, let found = number(token, digits: 1...2) {
+                day = found
+            } else if month == nil, let found = monthNumber(token) {
+                month = found
+            } else if year == nil, let found = number(token, digits: 2...4) {
+                year = found
+            }
+        }
+        guard let time, let day, let month, var year else { return nil }
+        if year < 70 { year += 2000 } else if year < 100 { year += 1900 }
+        guard year >= 1601, let date = CalendarDate(year: year, month: month, day: day) else { return nil }
+        return date.secondsSince1970 + time
+    }
+
+    private static func isDelimiter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
+        default: false
+        }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
+
+    /// The number that a token begins with; what follows is no digit.
+    private static func number<Token: Collection<UInt8>>(_ token: Token, digits: ClosedRange<Int>) -> Int? {
+        let leading = token.prefix(while: isDigit)
+        return digits ~= leading.count ? leading.reduce(0) { $0 * 10 + Int($1 - 0x30) } : nil
+    }
+
+    private static func timeOfDay<Token: Collection<UInt8>>(_ token: Token) -> Int64? {
+        let parts = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.prefix(2).allSatisfy({ $0.allSatisfy(isDigit) }),
+            let hour = number(parts[0], digits: 1...2), let minute = number(parts[1], digits: 1...2),
+            let second = number(parts[2], digits: 1...2), hour < 24, minute < 60, second < 60
+        else { return nil }
+        return Int64((hour * 60 + minute) * 60 + second)
+    }
+
+    private static func monthNumber<Token: Collection<UInt8>>(_ token: Token) -> Int? {
+        let name = token.prefix(3).map(HeaderSyntax.lowercased)
+        return months.firstIndex { $0.utf8.elementsEqual(name) }.map { $0 + 1 }
+    }
+
+    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+}

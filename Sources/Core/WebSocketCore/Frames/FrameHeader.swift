@@ -56,4 +56,89 @@ public struct FrameHeader: Hashable, Sendable {
         unsafe start.storeBytes(of: mask.bits, toByteOffset: length, as: UInt32.self)
         return length &+ 4
     }
+
+    /// Reads the header that `bytes` begin with, and says how many bytes it took; nil when more are needed.
+    ///
+    /// Each rule is checked as soon as its byte is there: reserved bits (RSV1 is allowed on the first frame of a message
+    /// when `allowsCompression`), opcode, control frames (at most 125 bytes, FIN set), shortest form of the length, 63 bits of length.
+    /// The masking rule depends on the role, so ``MessageReader`` checks it.
+    public static func parse(
+        _ bytes: UnsafeRawBufferPointer, allowsCompression: Bool
+    ) throws(ProtocolViolation) -> (header: FrameHeader, length: Int)? {
+        guard bytes.count >= 1 else { return nil }
+        let first = unsafe bytes[0]
+        let opcode = Opcode(rawValue: first & 0x0F)
+        // RFC 6455 §5.2: 3–7 and 11–15 are reserved.
+        guard opcode.rawValue & 0x7 <= 2 else { throw ProtocolViolation(.unknownOpcode, "\(opcode.rawValue)") }
+        // RFC 7692 §6.1: RSV1 is set on the first frame of a message only, so never on a continuation or a control frame.
+        let extensible = allowsCompression && (opcode == .text || opcode == .binary)
+        guard first & (extensible ? 0x30 : 0x70) == 0 else {
+            throw ProtocolViolation(.reservedBits, "RSV \(first >> 4 & 0x7) on opcode \(opcode.rawValue)")
+        }
+        let isFinal = first & 0x80 != 0
+        // RFC 6455 §5.5: all control frames have at most 125 bytes and are not fragmented.
+        if opcode.isControl, !isFinal { throw ProtocolViolation(.fragmentedControl, "opcode \(opcode.rawValue)") }
+
+        guard bytes.count >= 2 else { return nil }
+        let second = unsafe bytes[1]
+        let shortLength = Int(second & 0x7F)
+        if opcode.isControl, shortLength > 125 { throw ProtocolViolation(.oversizedControl, "at most 125 bytes are allowed") }
+        let maskOffset = shortLength <= 125 ? 2 : shortLength == 126 ? 4 : 10
+        guard bytes.count >= maskOffset else { return nil }
+        let payloadLength = shortLength <= 125 ? shortLength : try unsafe longLength(bytes, isShort: shortLength == 126)
+
+        var header = FrameHeader(opcode, isFinal: isFinal, isCompressed: first & 0x40 != 0, payloadLength: payloadLength)
+        guard second & 0x80 != 0 else { return (header, maskOffset) }
+        guard bytes.count >= maskOffset + 4 else { return nil }
+        header.mask = MaskKey(bits: unsafe bytes.loadUnaligned(fromByteOffset: maskOffset, as: UInt32.self))
+        return (header, maskOffset + 4)
+    }
+
+    /// The 16- or 64-bit length behind the second byte.
+    private static func longLength(_ bytes: UnsafeRawBufferPointer, isShort: Bool) throws(ProtocolViolation) -> Int {
+        // RFC 6455 §5.2: the minimal number of bytes must be used, and the most significant bit must be 0.
+        if isShort {
+            let value = UInt16(bigEndian: unsafe bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+            guard value > 125 else { throw ProtocolViolation(.nonMinimalLength, "\(value) written in 16 bits") }
+            return Int(value)
+        }
+        let value = UInt64(bigEndian: unsafe bytes.loadUnaligned(fromByteOffset: 2, as: UInt64.self))
+        guard value >> 63 == 0 else { throw ProtocolViolation(.lengthOverflow, "the 64th bit of the length is set") }
+        guard value > 0xFFFF else { throw ProtocolViolation(.nonMinimalLength, "\(value) written in 64 bits") }
+        guard let length = Int(exactly: value) else { throw ProtocolViolation(.messageTooBig, "\(value) bytes in one frame") }
+        return length
+    }
+}
+
+/// What a frame carries (RFC 6455 §5.2).
+public struct Opcode: RawRepresentable, Hashable, Sendable {
+    /// The four bits of the header, 0 to 15.
+    public let rawValue: UInt8
+
+    /// The opcode with these four bits, known or not.
+    @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// More of the message that an earlier frame began.
+    @inlinable public static var continuation: Opcode { Opcode(rawValue: 0x0) }
+    /// The first or only frame of a text message.
+    @inlinable public static var text: Opcode { Opcode(rawValue: 0x1) }
+    /// The first or only frame of a binary message.
+    @inlinable public static var binary: Opcode { Opcode(rawValue: 0x2) }
+    /// A close frame.
+    @inlinable public static var close: Opcode { Opcode(rawValue: 0x8) }
+    /// A ping, to be answered with a pong.
+    @inlinable public static var ping: Opcode { Opcode(rawValue: 0x9) }
+    /// The answer to a ping, or an unasked sign of life.
+    @inlinable public static var pong: Opcode { Opcode(rawValue: 0xA) }
+
+    /// Whether it is a control opcode, known or reserved: never fragmented, never compressed (RFC 6455 §5.5).
+    @inlinable public var isControl: Bool { rawValue & 0x8 != 0 }
+}
+
+/// Which end of the connection this side is.
+public enum Role: Hashable, Sendable {
+    /// Opens the connection; masks what it sends (RFC 6455 §5.1).
+    case client
+    /// Accepts the connection; sends without a mask.
+    case server
 }

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// The client's side of the opening handshake (RFC 6455 §4.1).
 public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// What to send; its fields are all set and known to be fit to send.
@@ -97,5 +99,111 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
             throw HandshakeFailure(.invalidExtension, "the server chose \(quoted(names)), which was not offered")
         }
         return try offer.accept(answer)
+    }
+
+    /// The same request over HTTP/2: the fields of the HEADERS frame (RFC 8441 §4).
+    ///
+    /// - Parameter isSecure: Whether the URL's scheme is `wss`.
+    public func extendedConnect(isSecure: Bool) -> HeaderFields {
+        var fields: HeaderFields = [
+            ":method": "CONNECT", ":protocol": "websocket", ":scheme": isSecure ? "https" : "http",
+            ":authority": request.headers["Host"] ?? "", ":path": request.target,
+        ]
+        for field in request.headers.forHTTP2 where field.name != "host" && field.name != "sec-websocket-key" { fields.add(field) }
+        return fields
+    }
+
+    /// Checks the server's answer to ``extendedConnect(isSecure:)``; anything not proven to be right fails.
+    ///
+    /// Give it final responses only. Throws ``HandshakeFailure/Kind/refused`` for a status other than 200 to 299, and what is wrong with
+    /// one of these otherwise.
+    public func checkTunnel(_ response: ResponseHead) throws(HandshakeFailure) -> Agreement {
+        guard response.status != 101 else { throw HandshakeFailure(.invalidUpgrade, "HTTP/2 has no status 101") }
+        guard 200...299 ~= response.status else { throw HandshakeFailure(.refused, "the server answered \(response)") }
+        return try agree(to: response)
+    }
+}
+
+/// A `Sec-WebSocket-Key`: base64 of the 16 random bytes that a client begins with (RFC 6455 §4.1).
+public struct WebSocketKey: Hashable, Sendable {
+    /// As in the header field, 24 characters.
+    public let value: String
+
+    /// Draws a new key.
+    public init(using generator: inout some RandomNumberGenerator) {
+        value = Base64.text((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }
+
+    /// Takes a key from a request; `nil` if it is not base64 of exactly 16 bytes.
+    public init?(_ value: String) {
+        // Bits left over in its last digit are not looked at.
+        guard Base64.bytes(of: value.utf8, isCanonical: false)?.count == 16 else { return nil }
+        self.value = value
+    }
+
+    /// The `Sec-WebSocket-Accept` that proves the server read this key as WebSocket (RFC 6455 §4.2.2).
+    public var accept: String {
+        Base64.text(SHA1.digest(Array((value + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
+    }
+}
+
+/// SHA-1 (RFC 3174), for `Sec-WebSocket-Accept` only: nothing here rests on its strength.
+enum SHA1 {
+    static func digest(_ message: [UInt8]) -> [UInt8] {
+        let padded = padded(message)
+        var state = State()
+        unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 80) { words in
+            for block in stride(from: 0, to: padded.count, by: 64) {
+                unsafe expand(padded, from: block, into: words)
+                unsafe state.mix(words)
+            }
+        }
+        var digest: [UInt8] = []
+        digest.reserveCapacity(20)
+        for word in [state.a, state.b, state.c, state.d, state.e] { appendBigEndian(word, to: &digest) }
+        return digest
+    }
+
+    /// A one bit, zeros, and the length in bits, so that the blocks are full.
+    private static func padded(_ message: [UInt8]) -> [UInt8] {
+        var bytes = message
+        bytes.append(0x80)
+        bytes += repeatElement(0, count: (119 - message.count % 64) % 64)
+        appendBigEndian(UInt64(message.count) &* 8, to: &bytes)
+        return bytes
+    }
+
+    private static func expand(_ bytes: [UInt8], from block: Int, into words: UnsafeMutableBufferPointer<UInt32>) {
+        unsafe bytes.withUnsafeBytes { bytes in
+            for t in 0..<16 { unsafe words[t] = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: block + 4 * t, as: UInt32.self)) }
+        }
+        for t in 16..<80 { unsafe words[t] = rotated(words[t - 3] ^ words[t - 8] ^ words[t - 14] ^ words[t - 16], by: 1) }
+    }
+
+    private struct State {
+        var (a, b, c, d, e): (UInt32, UInt32, UInt32, UInt32, UInt32) = (0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0)
+
+        mutating func mix(_ words: UnsafeMutableBufferPointer<UInt32>) {
+            let before = self
+            for t in 0..<20 { unsafe step((b & c) | (~b & d), 0x5A82_7999 &+ words[t]) }
+            for t in 20..<40 { unsafe step(b ^ c ^ d, 0x6ED9_EBA1 &+ words[t]) }
+            for t in 40..<60 { unsafe step((b & c) | (b & d) | (c & d), 0x8F1B_BCDC &+ words[t]) }
+            for t in 60..<80 { unsafe step(b ^ c ^ d, 0xCA62_C1D6 &+ words[t]) }
+            (a, b, c, d, e) = (a &+ before.a, b &+ before.b, c &+ before.c, d &+ before.d, e &+ before.e)
+        }
+
+        private mutating func step(_ choice: UInt32, _ word: UInt32) {
+            (a, b, c, d, e) = (rotated(a, by: 5) &+ choice &+ e &+ word, a, rotated(b, by: 30), c, d)
+        }
+    }
+
+    private static func rotated(_ word: UInt32, by count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
+
+    private static func appendBigEndian(_ word: some FixedWidthInteger, to bytes: inout [UInt8]) {
+        var shift = word.bitWidth
+        while shift > 0 {
+            shift -= 8
+            bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+        }
     }
 }

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// The server's side of the opening handshake (RFC 6455 §4.2), also over HTTP/2 (RFC 8441).
 public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The request as it came.
@@ -118,5 +120,48 @@ public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, Cust
         var response = ResponseHead(status: key == nil ? 200 : 101, headers: fields)
         response.majorVersion = request.majorVersion
         return response
+    }
+}
+
+/// What client and server agreed on in the opening handshake.
+public struct Agreement: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// The subprotocol that the server chose among those offered.
+    public var subprotocol: String?
+    /// How messages are compressed; `nil` if they are not.
+    public var deflate: DeflateParameters?
+    /// The extensions in use, as written in the answer.
+    public var extensions: [String]
+    /// The response itself: 101, or 200 to 299 over HTTP/2.
+    public var response: ResponseHead
+
+    /// Makes an agreement.
+    public init(subprotocol: String? = nil, deflate: DeflateParameters? = nil, extensions: [String] = [], response: ResponseHead) {
+        (self.subprotocol, self.deflate, self.extensions, self.response) = (subprotocol, deflate, extensions, response)
+    }
+
+    /// The response's status, the subprotocol and the extensions, for logs; a subprotocol that is not well known is hidden.
+    public var description: String {
+        (["\(response)"] + (subprotocol.map { ["subprotocol \(Secrecy.subprotocol($0))"] } ?? []) + extensions).joined(separator: ", ")
+    }
+
+    /// The description, and the response as it describes itself.
+    public var customMirror: Mirror { Mirror(self, children: ["agreement": description, "response": response]) }
+}
+
+/// The rules for lists of subprotocols.
+enum Subprotocols {
+    /// The place, counted from 1, of the first that is no token or there twice (RFC 6455 §4.1, item 10).
+    ///
+    /// Not its name, which may hold a secret.
+    static func firstInvalid(in names: [String]) -> Int? {
+        var seen: Set<String> = []
+        return names.firstIndex { !HeaderSyntax.isToken($0) || !seen.insert($0).inserted }.map { $0 + 1 }
+    }
+}
+
+extension HandshakeFailure {
+    /// It names none: a server that repeats what it was offered would put a token into logs.
+    static var subprotocolNotOffered: HandshakeFailure {
+        HandshakeFailure(.invalidSubprotocol, "the server chose a subprotocol that was not offered, or several")
     }
 }

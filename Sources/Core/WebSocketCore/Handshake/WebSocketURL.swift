@@ -101,8 +101,124 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible, CustomR
         }
         return port
     }
+
+    /// What a `Location` means that came from here (RFC 3986 §5.2); `http` and `https` stand for `ws` and `wss`.
+    ///
+    /// A fragment is left out: it concerns nobody but the client.
+    func resolve(_ location: String) throws(URLProblem) -> WebSocketURL {
+        let reference = location.prefix { $0 != "#" }
+        let scheme = reference.prefix { $0 != ":" && $0 != "/" && $0 != "?" }
+        if scheme.endIndex < reference.endIndex, reference[scheme.endIndex] == ":" {
+            let rest = reference[scheme.endIndex...]
+            switch HeaderSyntax.lowercased(scheme) {
+            case "http", "ws": return try WebSocketURL("ws\(rest)")
+            case "https", "wss": return try WebSocketURL("wss\(rest)")
+            // No server chooses which of this machine's sockets we speak to.
+            default: throw URLProblem(.unsupportedScheme, "\(quoted(scheme)) is not a scheme to be sent to")
+            }
+        }
+        if reference.hasPrefix("//") { return try WebSocketURL("\(isSecure ? "wss" : "ws"):\(reference)") }
+        return try WebSocketURL(origin + Self.merge(reference, into: target))
+    }
+
+    private static func merge(_ reference: Substring, into target: String) -> String {
+        let base = target.prefix { $0 != "?" }
+        if reference.isEmpty { return target }
+        if reference.hasPrefix("?") { return String(base + reference) }
+        let path = reference.prefix { $0 != "?" }
+        let directory = base[...(base.lastIndex(of: "/") ?? base.startIndex)]
+        return withoutDots(path.hasPrefix("/") ? path : directory + path) + reference[path.endIndex...]
+    }
+
+    /// RFC 3986 §5.2.4.
+    private static func withoutDots(_ path: Substring) -> String {
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        var kept: [Substring] = []
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            switch segment {
+            case "..":
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            case ".": if isLast { kept.append("") }
+            default: kept.append(segment)
+            }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+
+    /// Whether TLS is spoken, and what follows the scheme; nil: another scheme than that of Unix domain sockets.
+    static func unixPlace(of string: String) -> (isSecure: Bool, place: Substring)? {
+        guard let colon = string.firstIndex(of: ":") else { return nil }
+        let place = string[string.index(after: colon)...]
+        switch HeaderSyntax.lowercased(string[..<colon]) {
+        case "ws+unix": return (false, place)
+        case "wss+unix": return (true, place)
+        default: return nil
+        }
+    }
+
+    /// Reads `/run/app.sock:/path?query`, also with the `//` of an empty host before it.
+    static func socketAndTarget(_ place: Substring) throws(URLProblem) -> (path: String, target: String) {
+        guard !place.contains("#") else {
+            throw URLProblem(.fragment, "a WebSocket URL has no fragment; write %23 for a # in the path")
+        }
+        let place = place.hasPrefix("///") ? place.dropFirst(2) : place
+        // A query may follow at once; a ? of the path is written %3F.
+        let encoded = place.prefix { $0 != ":" && $0 != "?" }
+        guard encoded.hasPrefix("/"), !encoded.hasPrefix("//"), let path = PercentEncoding.decode(encoded) else {
+            throw URLProblem(.invalidHost, "after ws+unix: comes the absolute path of a socket, as in ws+unix:/run/app.sock:/path")
+        }
+        // What all systems take: 104 bytes on Apple's, 108 on Linux, the last of them 0.
+        guard path.utf8.count < 104 else { throw URLProblem(.invalidHost, "the path of a Unix domain socket has at most 103 bytes") }
+        let rest = place[encoded.endIndex...]
+        let tail = rest.hasPrefix(":") ? rest.dropFirst() : rest
+        return (path, tail.hasPrefix("/") ? String(tail) : "/" + tail)
+    }
+
+    /// The URL of a Unix domain socket.
+    ///
+    /// - Parameters:
+    ///   - path: Where the socket is, absolute, at most 103 bytes.
+    ///   - target: The path and the query of the request.
+    public init(unixSocket path: String, target: String = "/", isSecure: Bool = false) throws(URLProblem) {
+        try self.init("\(isSecure ? "wss" : "ws")+unix:\(PercentEncoding.encode(path: path)):\(target)")
+    }
 }
 
-extension URLProblem {
+/// Why a string is not the URL of a WebSocket.
+public struct URLProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// For code to decide by.
+    public let code: Code
+    /// What is wrong and what is wanted, for people; holds no credentials.
+    public let description: String
+
+    init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
+
+    /// The kinds of problem; more may be added.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// In plain words.
+        public let description: String
+
+        private init(_ description: String) { self.description = description }
+
+        /// A space, a control character, or one beyond ASCII.
+        public static let invalidCharacter = Code("invalid character")
+        /// There is no `ws://` or `wss://`.
+        public static let missingScheme = Code("missing scheme")
+        /// The scheme is another one than `ws` or `wss`.
+        public static let unsupportedScheme = Code("unsupported scheme")
+        /// There is a user name or a password before the host.
+        public static let userInfo = Code("user info")
+        /// There is no host.
+        public static let missingHost = Code("missing host")
+        /// The host is neither a name nor an address.
+        public static let invalidHost = Code("invalid host")
+        /// The port is not a number in `1...65535`.
+        public static let invalidPort = Code("invalid port")
+        /// There is a `#`.
+        public static let fragment = Code("fragment")
+    }
+
     fileprivate static let missingScheme = URLProblem(.missingScheme, "the URL has no scheme; begin it with ws:// or wss://")
 }

@@ -101,4 +101,188 @@ public struct MessageReader {
             }
         }
     }
+
+    /// Checks what a header alone can tell: masking, order of fragments, limits.
+    mutating func admitFrame() throws(ProtocolViolation) {
+        switch (role, frame.mask) {
+        case (.server, nil): throw ProtocolViolation(.missingMask, "a client must mask every frame")
+        case (.client, .some): throw ProtocolViolation(.unexpectedMask, "a server must not mask")
+        case (.server, .some), (.client, nil): break
+        }
+        if frame.opcode.isControl { return }
+        // RFC 6455 §5.4: fragments of two messages are never mixed.
+        if frame.opcode == .continuation {
+            guard message.isOpen else { throw ProtocolViolation(.unexpectedContinuation, "no message is open") }
+        } else {
+            guard !message.isOpen else { throw ProtocolViolation(.expectedContinuation, "the last message has not ended") }
+        }
+        // First, for it is the limit that apps know; that of a frame follows it. A compressed payload says nothing of the message's length; inflating counts it.
+        guard frame.isCompressed || message.isCompressed || frame.payloadLength <= limits.message - message.byteCount else {
+            let earlier = message.byteCount == 0 ? "" : " after \(message.byteCount)"
+            throw ProtocolViolation(
+                .messageTooBig, "\(frame.payloadLength) bytes\(earlier), at most \(limits.message) are allowed (limits.message)")
+        }
+        guard frame.payloadLength <= limits.frame else {
+            throw ProtocolViolation(
+                .messageTooBig, "a frame of \(frame.payloadLength) bytes, at most \(limits.frame) are allowed (limits.frame)")
+        }
+        guard message.frames < limits.fragments else {
+            throw ProtocolViolation(.tooManyFragments, "more than \(limits.fragments) frames in one message")
+        }
+    }
+
+    /// Gets ready for a payload that comes in pieces, or is compressed, or is a fragment's or a control frame's.
+    mutating func openFrame() {
+        (phase, received) = (.payload, 0)
+        if frame.opcode.isControl { return }
+        if frame.opcode != .continuation { message.open(frame.opcode == .text ? .text : .binary, isCompressed: frame.isCompressed) }
+        if message.bytes.capacity == 0 { swap(&message.bytes, &spare) }
+        message.frames += 1
+    }
+
+    /// Reads what is there of the frame's payload; the event that this completes, if any.
+    mutating func readPayload(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) -> Event? {
+        if frame.opcode.isControl { return try unsafe readControl(&bytes) }
+        var available = min(frame.payloadLength - received, bytes.count)
+        // A chunk is what one piece inflates to, so a bomb cannot make a chunk of more than some 8 MB.
+        if message.isCompressed, delivery == .chunks { available = min(available, Inflation.pieceLength) }
+        let piece = unsafe bytes.takeFirst(available)
+        let start = message.bytes.count
+        if message.isCompressed {
+            let limit = limits.message - message.byteCount
+            try unsafe inflation?.inflate(piece, mask: frame.mask, phase: received, into: &message.bytes, limit: limit)
+        } else {
+            unsafe message.bytes.append(piece, mask: frame.mask, phase: received, expecting: frame.payloadLength - received)
+        }
+        received += available
+        try message.admitBytes(from: start)
+
+        guard received == frame.payloadLength else { return delivery == .chunks ? nextChunk(isLast: false) : nil }
+        phase = .header
+        guard frame.isFinal else { return delivery == .chunks ? nextChunk(isLast: false) : nil }
+        if message.isCompressed {
+            let start = message.bytes.count
+            try inflation?.finish(into: &message.bytes, limit: limits.message - message.byteCount)
+            try message.admitBytes(from: start)
+        }
+        guard message.validator.isComplete else { throw .invalidText }
+        if delivery == .chunks || keepsBytes {
+            defer { message.close() }
+            return nextChunk(isLast: true)
+        }
+        return .message(message.takeWhole())
+    }
+
+    /// The bytes that have come since the last chunk; nil when there are none and the message goes on.
+    private mutating func nextChunk(isLast: Bool) -> Event? {
+        if message.bytes.isEmpty, !isLast { return nil }
+        return .chunk(MessageChunk(kind: message.kind, bytes: message.takeBytes(), isLast: isLast))
+    }
+
+    private mutating func readControl(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) -> Event? {
+        let piece = unsafe bytes.takeFirst(min(frame.payloadLength - received, bytes.count))
+        unsafe control.append(piece, mask: frame.mask, phase: received, expecting: frame.payloadLength - received)
+        received += piece.count
+        guard received == frame.payloadLength else { return nil }
+        phase = .header
+        defer { control = [] }
+        switch frame.opcode {
+        case .ping: return .ping(control)
+        case .pong: return .pong(control)
+        default:
+            let close = try unsafe control.withUnsafeBufferPointer { payload throws(ProtocolViolation) in
+                try unsafe CloseFrame(payload: UnsafeRawBufferPointer(payload))
+            }
+            (phase, message) = (.finished, PartialMessage())
+            return .close(close)
+        }
+    }
+
+    /// The event of a frame that is a whole compressed message, if it is one and its payload lies in `bytes` entirely.
+    ///
+    /// Most compressed messages are such; the rest come through ``readPayload(_:)``.
+    mutating func compressedMessage(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) -> Event? {
+        guard frame.isCompressed, frame.isFinal, delivery == .messages, bytes.count >= frame.payloadLength else { return nil }
+        let (kind, keepsBytes) = (frame.opcode == .text ? MessageKind.text : .binary, keepsBytes)
+        let payload = unsafe bytes.takeFirst(frame.payloadLength)
+        return try unsafe inflation?.withWhole(payload, mask: frame.mask, limit: limits.message) { bytes throws(ProtocolViolation) in
+            var validator = UTF8Validator()
+            if kind == .text {
+                guard unsafe validator.validate(bytes), validator.isComplete else { throw .invalidText }
+                if !keepsBytes { return .message(.text(unsafe String(validated: bytes, isASCII: validator.isASCII))) }
+            }
+            let bytes = unsafe [UInt8](bytes)
+            return keepsBytes ? .chunk(MessageChunk(kind: kind, bytes: bytes, isLast: true)) : .message(.binary(bytes))
+        }
+    }
+}
+
+extension ProtocolViolation {
+    static var invalidText: ProtocolViolation { ProtocolViolation(.invalidUTF8, "a text message (RFC 6455 §8.1)") }
+}
+
+/// The bytes of a frame header that was cut by the end of a read.
+struct PartialHeader {
+    private var storage = SIMD16<UInt8>()
+    private var count = 0
+
+    /// Whether nothing of a header has come.
+    var isEmpty: Bool { count == 0 }
+
+    /// The header that ends in `bytes`; nil when all of `bytes` is kept and more is needed.
+    mutating func read(_ bytes: inout UnsafeRawBufferPointer, allowsCompression: Bool) throws(ProtocolViolation) -> FrameHeader? {
+        if count == 0, let (header, length) = try unsafe FrameHeader.parse(bytes, allowsCompression: allowsCompression) {
+            _ = unsafe bytes.takeFirst(length)
+            return header
+        }
+        let (before, added) = (count, min(FrameHeader.maximumLength - count, bytes.count))
+        let parsed = try unsafe withUnsafeMutableBytes(of: &storage) { raw throws(ProtocolViolation) in
+            unsafe raw[before...].copyBytes(from: bytes.prefix(added))
+            let collected = unsafe UnsafeRawBufferPointer(rebasing: raw[..<(before + added)])
+            return try unsafe FrameHeader.parse(collected, allowsCompression: allowsCompression)
+        }
+        _ = unsafe bytes.takeFirst(parsed.map { $0.length - before } ?? added)
+        count = parsed == nil ? before + added : 0
+        return parsed?.header
+    }
+}
+
+/// What has come of the message that is being read in pieces.
+struct PartialMessage {
+    private(set) var isOpen = false
+    private(set) var kind = MessageKind.binary
+    private(set) var isCompressed = false
+    /// Frames so far, the current one included.
+    var frames = 0
+    /// Bytes so far, inflated, those already handed over in chunks included.
+    private(set) var byteCount = 0
+    /// The bytes that are not handed over yet.
+    var bytes: [UInt8] = []
+    private(set) var validator = UTF8Validator()
+
+    mutating func open(_ kind: MessageKind, isCompressed: Bool) {
+        (isOpen, self.kind, self.isCompressed) = (true, kind, isCompressed)
+    }
+
+    /// Counts the bytes from `start` on, and checks them if they are text.
+    mutating func admitBytes(from start: Int) throws(ProtocolViolation) {
+        byteCount += bytes.count - start
+        guard kind == .text else { return }
+        let isValid = unsafe bytes.withUnsafeBytes { unsafe validator.validate(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+        guard isValid else { throw .invalidText }
+    }
+
+    mutating func takeBytes() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+
+    /// The whole message; the next one may begin.
+    mutating func takeWhole() -> Message {
+        defer { close() }
+        guard kind == .text else { return .binary(takeBytes()) }
+        return .text(unsafe bytes.withUnsafeBytes { unsafe String(validated: $0, isASCII: validator.isASCII) })
+    }
+
+    mutating func close() { self = PartialMessage() }
 }

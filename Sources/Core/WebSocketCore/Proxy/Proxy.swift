@@ -1,3 +1,5 @@
+import MachineCore
+
 /// Somebody who opens TCP connections on our behalf: an HTTP proxy (`CONNECT`, RFC 9110 §9.3.6) or a SOCKS 5 server (RFC 1928).
 ///
 /// It describes itself without the password, also in a dump.
@@ -132,4 +134,77 @@ extension Proxy.Login {
 /// `host:port`, with IPv6 in brackets.
 func authority(_ host: String, _ port: Int) -> String {
     host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+}
+
+/// Why a proxy did not open the way.
+public struct ProxyFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What was wrong, for code to decide by.
+    public let kind: Kind
+    /// What exactly was wrong, for people; holds no password.
+    public let description: String
+    /// The answer of an HTTP proxy, if it gave one.
+    public let response: ResponseHead?
+
+    init(_ kind: Kind, _ description: String, response: ResponseHead? = nil) {
+        (self.kind, self.description, self.response) = (kind, description, response)
+    }
+
+    /// The kinds of failure; more may be added.
+    public struct Kind: Hashable, Sendable, CustomStringConvertible {
+        /// In plain words.
+        public let description: String
+
+        private init(_ description: String) { self.description = description }
+
+        /// It wants a name and a password, others than it was given, or a way to prove them that is not spoken here.
+        public static let loginNeeded = Kind("login needed")
+        /// It does not let us through to this server.
+        public static let forbidden = Kind("forbidden")
+        /// It could not reach the server: that may pass.
+        public static let serverUnreachable = Kind("server unreachable")
+        /// It does not speak as such a proxy does.
+        public static let malformed = Kind("malformed")
+    }
+}
+
+/// `%XX` in URLs (RFC 3986 §2.1).
+package enum PercentEncoding {
+    /// The text that is meant; nil for a `%` without two digits, a NUL, or what is not UTF-8.
+    package static func decode(_ text: some StringProtocol) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let pair = Hexadecimal.bytes(rest.prefix(2)), !pair.isEmpty else { return nil }
+            bytes += pair
+            rest.removeFirst(2)
+        }
+        guard !bytes.contains(0) else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        // What was no UTF-8 has been mended, and so changed.
+        return text.utf8.elementsEqual(bytes) ? text : nil
+    }
+
+    /// A path for a `ws+unix:` URL: what may not stand there, and the colon that ends it, as `%XX`.
+    static func encode(path: String) -> String {
+        String(decoding: encode(path.utf8) { 0x21...0x7E ~= $0 && !#"%:?#"#.utf8.contains($0) }, as: UTF8.self)
+    }
+
+    /// All bytes as `%XX` but those that may stand as they are.
+    static func encode(_ bytes: some Sequence<UInt8>, uppercase: Bool = true, except isPlain: (UInt8) -> Bool) -> [UInt8] {
+        bytes.flatMap { isPlain($0) ? [$0] : [UInt8(ascii: "%")] + Hexadecimal.digits($0, uppercase: uppercase) }
+    }
+
+    /// Whether a byte stands for itself wherever it is in a URL (RFC 3986 §2.3).
+    static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
 }

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// Walks over values in DER (X.690), one after the other; ends where they are malformed.
 struct DERReader {
     /// One value.
@@ -42,4 +44,63 @@ struct DERReader {
 
     /// The next value, if it has this tag.
     mutating func next(_ tag: UInt8) -> Value? { self.tag == tag ? next() : nil }
+}
+
+/// Certificates in PEM (RFC 7468), for those who take them in DER only.
+package enum PEM {
+    /// The DER of all certificates in a text, in their order; nil if one of them is cut off or no base64.
+    ///
+    /// What stands around them, keys among it, does not count.
+    package static func certificates(in text: [UInt8]) -> [[UInt8]]? {
+        var (found, digits): ([[UInt8]], [UInt8]?) = ([], nil)
+        for line in text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+            let line = line.drop { isBlank($0) }
+            if line.starts(with: Self.begin) && labels.contains(where: { line.dropFirst(Self.begin.count).starts(with: $0) }) {
+                guard digits == nil else { return nil }
+                digits = []
+            } else if let body = digits, line.starts(with: Self.end) {
+                guard let der = Base64.bytes(of: body, isCanonical: false), !der.isEmpty else { return nil }
+                found.append(der)
+                digits = nil
+            } else if digits != nil {
+                digits?.append(contentsOf: line.filter { !isBlank($0) })
+            }
+        }
+        return digits == nil ? found : nil
+    }
+
+    private static let (begin, end) = (Array("-----BEGIN ".utf8), Array("-----END ".utf8))
+    /// The second is what it was called before (RFC 7468 §5.1).
+    private static let labels = [Array("CERTIFICATE-----".utf8), Array("X509 CERTIFICATE-----".utf8)]
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    /// What bytes are that should be PEM and are DER, and how to make PEM of them; nil if they are not DER.
+    ///
+    /// DER has no name of its own for what is in it: the first members of the outermost sequence tell a certificate, a private key, a
+    /// public key and PKCS#12 apart (RFC 5280 §4.1, RFC 5958 §2, RFC 7292 §4).
+    package static func mistake(in bytes: [UInt8]) -> String? {
+        guard let content = sequence(bytes[...]), content.endIndex == bytes.endIndex else { return nil }
+        switch content.first {
+        case 0x02 where content.starts(with: [0x02, 1, 3]):
+            return "it is PKCS#12, and PEM is wanted: make that with openssl pkcs12"
+        case 0x02: return "it is DER, and PEM is wanted: make that with openssl pkey -inform der"
+        // Where a certificate has its version or its number, a public key has the algorithm.
+        case 0x30 where sequence(content)?.first == 0x06:
+            return "it is DER, and PEM is wanted: make that with openssl pkey -pubin -inform der -pubout"
+        default: return "it is DER, and PEM is wanted: make that with openssl x509 -inform der"
+        }
+    }
+
+    /// What is in the sequence that some bytes begin with; nil if they begin with none, or it is cut off.
+    private static func sequence(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        guard bytes.first == 0x30, let second = bytes.dropFirst().first else { return nil }
+        let lengthBytes = second < 0x80 ? 0 : Int(second & 0x7F)
+        guard second != 0x80, lengthBytes <= 4 else { return nil }
+        let rest = bytes.dropFirst(2)
+        let length = lengthBytes == 0 ? Int(second) : rest.prefix(lengthBytes).reduce(0) { $0 << 8 | Int($1) }
+        let content = rest.dropFirst(lengthBytes)
+        guard rest.count >= lengthBytes, length > 0, content.count >= length else { return nil }
+        return content.prefix(length)
+    }
 }

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// The pins of some hosts, and what a chain without any of them means.
 ///
 /// A set holds if any certificate of the verified chain has any of its pins. Give at least one backup: the pin of a key that lies in
@@ -70,5 +72,101 @@ public struct PinSet: Hashable, Sendable {
     private static func bare(_ host: String) -> Substring {
         let name = HeaderSyntax.lowercased(host[...])
         return name.hasSuffix(".") ? name.dropLast() : name[...]
+    }
+}
+
+/// The SHA-256 digest of a public key, or of a whole certificate, that a server's chain is expected to have.
+///
+/// Written as `sha256/` and base64 for a key, as OkHttp and RFC 7469 have it, and as `cert-sha256/` for a certificate. A key's pin
+/// outlives the renewal of its certificate, so it is the one to prefer. `holdfast pin URL` prints those of a server.
+public struct Pin: Hashable, Sendable, CustomStringConvertible {
+    /// What the digest is of.
+    public enum Kind: Hashable, Sendable {
+        /// The public key with its algorithm: SubjectPublicKeyInfo in DER.
+        case publicKey
+        /// The whole certificate in DER.
+        case certificate
+    }
+
+    /// A text is not a pin.
+    public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+        /// What is wrong with it, and how a pin is written.
+        public let description: String
+    }
+
+    /// What the digest is of.
+    public let kind: Kind
+    /// 32 bytes.
+    public let digest: [UInt8]
+
+    /// Reads `sha256/…` or `cert-sha256/…`.
+    public init(_ text: String) throws(Malformed) {
+        guard let kind: Kind = text.hasPrefix(Self.keyPrefix) ? .publicKey : text.hasPrefix(Self.certificatePrefix) ? .certificate : nil,
+            let digest = Base64.bytes(of: text.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst()), digest.count == 32
+        else {
+            throw Malformed(
+                description: "\(quoted(text)) is not a pin; write sha256/ or cert-sha256/ and 44 characters of base64, as holdfast pin does"
+            )
+        }
+        (self.kind, self.digest) = (kind, digest)
+    }
+
+    /// The pin of a public key, given as SubjectPublicKeyInfo in DER.
+    public init(publicKeyInfo: [UInt8]) { (kind, digest) = (.publicKey, SHA256.digest(publicKeyInfo)) }
+
+    /// The pin of a whole certificate, given in DER.
+    public init(certificate der: [UInt8]) { (kind, digest) = (.certificate, SHA256.digest(der)) }
+
+    /// As it is read.
+    public var description: String { (kind == .publicKey ? Self.keyPrefix : Self.certificatePrefix) + Base64.text(digest) }
+
+    /// Whether this certificate has it.
+    public func matches(_ certificate: ServerCertificate) -> Bool {
+        self == (kind == .publicKey ? certificate.publicKeyPin : certificate.certificatePin)
+    }
+
+    private static let (keyPrefix, certificatePrefix) = ("sha256/", "cert-sha256/")
+}
+
+/// A pin set that did not hold, or whose day had come.
+public struct PinReport: Hashable, Sendable {
+    /// What was found.
+    public enum Finding: Hashable, Sendable {
+        /// No certificate of the verified chain has any of the pins.
+        case mismatch
+        /// The set's day has come.
+        case expired
+    }
+
+    /// The host that the connection was for.
+    public let host: String
+    /// The set.
+    public let set: PinSet
+    /// What was found.
+    public let finding: Finding
+    /// Whether the connection was refused for it.
+    public let isRefused: Bool
+    /// The verified chain, the server's own certificate first.
+    public let chain: [ServerCertificate]
+}
+
+extension [PinSet] {
+    /// What these sets have to report about a verified chain; `names` are those the host goes by, `now` is in seconds since 1970.
+    package func reports(on chain: [ServerCertificate], of names: [String], now: Int64) -> [PinReport] {
+        compactMap { set in
+            guard let host = names.first(where: { set.covers($0) }) else { return nil }
+            let isExpired = set.expires.map { now >= $0.secondsSince1970 } ?? false
+            let isMatched = set.pins.contains { pin in chain.contains { pin.matches($0) } }
+            let isEnforced = set.mode == .enforce
+            func report(_ finding: PinReport.Finding, isRefused: Bool) -> PinReport {
+                PinReport(host: host, set: set, finding: finding, isRefused: isRefused, chain: chain)
+            }
+            guard isExpired else { return isMatched ? nil : report(.mismatch, isRefused: isEnforced) }
+            switch set.afterExpiry {
+            case .trustAuthorities: return report(.expired, isRefused: false)
+            case .reportOnly: return isMatched ? nil : report(.mismatch, isRefused: false)
+            case .refuse: return report(.expired, isRefused: isEnforced)
+            }
+        }
     }
 }

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// A certificate of a server's chain, as much as trust asks about it (RFC 5280 §4.1).
 public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
     /// The whole certificate in DER.
@@ -110,5 +112,165 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
         guard let day = CalendarDate(year: year, month: number(yearDigits, 2), day: number(yearDigits + 2, 2)), hour < 24, minute < 60
         else { return nil }
         return day.secondsSince1970 + Int64((hour * 60 + minute) * 60 + second)
+    }
+
+    /// The kind and size of a public key.
+    package enum KeyKind: Hashable, Sendable, CustomStringConvertible {
+        /// RSA, with so many bits.
+        case rsa(bits: Int)
+        /// An elliptic curve, by its name.
+        case curve(String)
+        /// Another algorithm, by the bytes of its object identifier in hexadecimal.
+        case other(String)
+
+        /// Such as `RSA, 2048 bits`.
+        package var description: String {
+            switch self {
+            case .rsa(let bits): "RSA, \(bits) bits"
+            case .curve(let name): name
+            case .other(let name): "unknown (\(name))"
+            }
+        }
+    }
+
+    /// What its key is.
+    package var keyKind: KeyKind {
+        var outer = DERReader(publicKeyInfo[...])
+        guard var info = outer.next(DERReader.sequence)?.inside, var algorithm = info.next(DERReader.sequence)?.inside,
+            let name = algorithm.next(DERReader.objectID)
+        else { return .other("") }
+        if name.content.elementsEqual(Self.rsa + [0x01]) {
+            // The key stands in a bit string, whose first byte says how many bits of the last do not count: none.
+            guard let bits = info.next(DERReader.bitString) else { return .other("RSA") }
+            var key = DERReader(bits.content.dropFirst())
+            guard var numbers = key.next(DERReader.sequence)?.inside, let modulus = numbers.next(DERReader.integer) else {
+                return .other("RSA")
+            }
+            let digits = modulus.content.drop { $0 == 0 }
+            return .rsa(bits: digits.count * 8 - (digits.first?.leadingZeroBitCount ?? 0))
+        }
+        if let curve = Self.edwards[Array(name.content)] { return .curve(curve) }
+        guard name.content.elementsEqual(Self.ecPublicKey), let curve = algorithm.next(DERReader.objectID) else {
+            return .other(Hexadecimal.text(name.content))
+        }
+        return .curve(Self.curves[Array(curve.content)] ?? "elliptic curve (\(Hexadecimal.text(curve.content)))")
+    }
+
+    /// How its issuer signed it, such as `SHA-256 with RSA`.
+    package var signature: String {
+        guard let name = signatureName else { return "unknown" }
+        return Self.signatures[name] ?? Self.edwards[name] ?? "unknown (\(Hexadecimal.text(name)))"
+    }
+
+    /// Whether the digest in its signature can be forged: MD5 or SHA-1.
+    ///
+    /// What signs itself proves nothing by that in any case.
+    package var isWeaklySigned: Bool { !isSelfIssued && ["MD5", "SHA-1"].contains { signature.hasPrefix($0) } }
+
+    private var signatureName: [UInt8]? {
+        var outer = DERReader(der[...])
+        guard var certificate = outer.next(DERReader.sequence)?.inside, certificate.next(DERReader.sequence) != nil,
+            var algorithm = certificate.next(DERReader.sequence)?.inside
+        else { return nil }
+        return (algorithm.next(DERReader.objectID)?.content).map { Array($0) }
+    }
+
+    // RFC 8017, RFC 5480, RFC 5758, RFC 8410: as they are written in DER.
+    private static let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01]
+    private static let ecPublicKey: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
+    private static let ecdsa: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04]
+    private static let edwards: [[UInt8]: String] = [[0x2B, 0x65, 0x70]: "Ed25519", [0x2B, 0x65, 0x71]: "Ed448"]
+    private static let curves: [[UInt8]: String] = [
+        [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]: "P-256", [0x2B, 0x81, 0x04, 0x00, 0x22]: "P-384",
+        [0x2B, 0x81, 0x04, 0x00, 0x23]: "P-521",
+    ]
+    private static let signatures: [[UInt8]: String] = [
+        rsa + [0x04]: "MD5 with RSA", rsa + [0x05]: "SHA-1 with RSA", rsa + [0x0A]: "RSA-PSS", rsa + [0x0B]: "SHA-256 with RSA",
+        rsa + [0x0C]: "SHA-384 with RSA", rsa + [0x0D]: "SHA-512 with RSA", ecdsa + [0x01]: "SHA-1 with ECDSA",
+        ecdsa + [0x03, 0x02]: "SHA-256 with ECDSA", ecdsa + [0x03, 0x03]: "SHA-384 with ECDSA", ecdsa + [0x03, 0x04]: "SHA-512 with ECDSA",
+    ]
+
+    /// Whether it is for this name (RFC 9525 §6): one of its DNS names, or one below a `*` that is the whole first label.
+    ///
+    /// The common name does not count, nor does an address that the name may lead to: anybody can have a certificate for his own.
+    public func isFor(name: String) -> Bool {
+        let name = Self.bare(name)
+        return dnsNames.contains { presented in
+            let presented = Self.bare(presented)
+            guard presented.hasPrefix("*.") else { return !name.isEmpty && presented == name }
+            let domain = presented.dropFirst()
+            guard domain.dropFirst().contains("."), !domain.contains("*"), name.hasSuffix(domain) else { return false }
+            let label = name.dropLast(domain.count)
+            return !label.isEmpty && !label.contains(".")
+        }
+    }
+
+    /// Whether it is for this address: 4 or 16 bytes, all of them alike.
+    public func isFor(address: [UInt8]) -> Bool { addresses.contains(address) }
+
+    /// In lower case, and without the dot of the root.
+    private static func bare(_ name: String) -> Substring {
+        let name = HeaderSyntax.lowercased(name)
+        return name.hasSuffix(".") ? name.dropLast() : name[...]
+    }
+}
+
+/// A day of the Gregorian calendar, which begins at midnight UTC.
+public struct CalendarDate: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// Days since 1970-01-01.
+    public let daysSince1970: Int
+
+    /// Reads `2027-06-30`; nil if that is no day.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.map(\.utf8.count) == [4, 2, 2], parts.allSatisfy({ HeaderSyntax.isDecimal($0) }),
+            let year = Int(parts[0]), let month = Int(parts[1]), let day = Int(parts[2])
+        else { return nil }
+        self.init(year: year, month: month, day: day)
+    }
+
+    /// Makes a day; nil if there is none such.
+    public init?(year: Int, month: Int, day: Int) {
+        guard 1...9999 ~= year, 1...12 ~= month, 1...31 ~= day else { return nil }
+        // The year is counted from March, so that the leap day is its last.
+        let (marchYear, marchMonth) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
+        let leapDays = marchYear / 4 - marchYear / 100 + marchYear / 400
+        daysSince1970 = marchYear * 365 + leapDays + (marchMonth * 153 + 2) / 5 + day - 719_469
+        // The 30th of February is written as another day.
+        guard (self.year, self.month, self.day) == (year, month, day) else { return nil }
+    }
+
+    /// The day that this second belongs to, counted from 1970 in UTC.
+    public init(secondsSince1970 seconds: Int64) {
+        daysSince1970 = Int((seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400)
+    }
+
+    /// When the day begins.
+    public var secondsSince1970: Int64 { Int64(daysSince1970) * 86_400 }
+
+    /// As `2027-06-30`.
+    public var description: String { "\(Self.padded(year, to: 4))-\(Self.padded(month, to: 2))-\(Self.padded(day, to: 2))" }
+
+    /// Whether the left one is earlier.
+    public static func < (left: Self, right: Self) -> Bool { left.daysSince1970 < right.daysSince1970 }
+
+    private var year: Int { civil.year }
+    private var month: Int { civil.month }
+    private var day: Int { civil.day }
+
+    private var civil: (year: Int, month: Int, day: Int) {
+        let days = daysSince1970 + 719_468
+        let era = (days >= 0 ? days : days - 146_096) / 146_097
+        let dayOfEra = days - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+    }
+
+    private static func padded(_ number: Int, to width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }
