@@ -193,7 +193,7 @@ canaries() {
     restore() { rm -rf "$copy/Sources" && mkdir "$copy/Sources" && cp -r Sources/Core Sources/Client Sources/Runtime "$copy/Sources"; }
     SOURCES=$copy/Sources
     restore
-    file=Core/SessionCore/Reconnect/Loss.swift line=end
+    file=Core/SessionCore/Reconnect/LossTable.swift line=end
     cat "$HERE/canary.swift" >> "$SOURCES/$file"
     note sees SessionCore ios
     file=canary.swift line=end

@@ -1,4 +1,4 @@
-import WebSocketCore
+public import WebSocketCore
 
 /// Which losses are worth another attempt: the one place where transient and fatal are told apart.
 ///
@@ -86,5 +86,55 @@ public struct LossTable: Hashable, Sendable {
         case 1000, 1002, 1003, 1007, 1010, 1015, 3003, 4000...4999: .final
         default: .retry
         }
+    }
+}
+
+/// Why a connection, or an attempt at one, was lost.
+public enum LossCause: Hashable, Sendable {
+    /// The server answered the upgrade with this HTTP status instead of 101.
+    case refused(status: Int)
+    /// The connection closed with this code, and this side had sent the first close frame.
+    ///
+    /// `.local` means that someone on this side closed it on purpose. A close that followed from a fault, such as
+    /// silence or a broken protocol, is told as that fault.
+    case closed(CloseCode, by: CloseRecord.Side = .remote)
+    /// The link ended without a close frame (1006).
+    case lost
+    /// The peer did not answer a ping in time.
+    case unresponsive
+    /// The peer stopped reading for longer than allowed.
+    case stalled
+    /// A deadline passed while connecting or shaking hands.
+    case timedOut
+    /// The host's name could not be resolved.
+    case unresolved
+    /// No connection could be made: refused, no route, network down.
+    case unreachable
+    /// TLS failed: an unknown authority, a wrong host, an expired certificate, no common version.
+    case tls
+    /// The opening handshake was malformed, or the peer agreed to something that was not offered.
+    case invalidHandshake
+    /// The peer broke RFC 6455 or a limit other than that of a message after the handshake.
+    case protocolViolation
+    /// The peer sent a message, or a frame of one, that is longer than this side takes; this side closed with 1009.
+    case messageTooBig
+    /// The URL or the configuration cannot be honoured.
+    case invalidConfiguration
+    /// The app could not provide credentials; whether that may pass is its own word.
+    case credentials(isRetryable: Bool)
+}
+
+/// How a connection, or an attempt at one, was lost.
+public struct Loss: Hashable, Sendable {
+    /// Why it was lost.
+    public var cause: LossCause
+    /// How long the server asks to be left alone, see `HeaderFields.retryAfter`; nil if it does not say.
+    public var retryAfter: Duration?
+    /// Whether the link broke while a ping had met nothing but silence: perhaps something on the way had forgotten it.
+    public var wasIdle: Bool
+
+    /// A loss for this cause.
+    public init(_ cause: LossCause, retryAfter: Duration? = nil, wasIdle: Bool = false) {
+        (self.cause, self.retryAfter, self.wasIdle) = (cause, retryAfter, wasIdle)
     }
 }

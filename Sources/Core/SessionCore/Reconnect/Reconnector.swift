@@ -179,4 +179,157 @@ public struct Reconnector: Machine, Hashable {
         case .stop: stop(into: &effects)
         }
     }
+
+    /// When the wait, or that for a hand-over, is over; nil if there is none.
+    public var deadline: Moment? {
+        switch phase {
+        case .waiting(let until, _): until
+        case .connected where wantsHandOver: earliest(endpoint)
+        case .idle, .connecting, .connected, .handingOver, .held, .stopped: nil
+        }
+    }
+
+    /// Connects if the wait is over; calling early or twice is harmless.
+    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+        guard let deadline, now >= deadline else { return }
+        if case .connected(let old, let since) = phase {
+            handOver(from: old, since: since, at: now, into: &effects)
+        } else {
+            enter(.connecting(begin(at: now, into: &effects)), into: &effects)
+        }
+    }
+
+    /// Connects as soon as the backoff, the spacing and the server allow.
+    mutating func proceed(at now: Moment, into effects: inout [Effect]) {
+        if isHeld { return enter(.held, into: &effects) }
+        let until = max(due, earliest(endpoint))
+        if until > now { return enter(.waiting(until: until, attempt: failures + 1), into: &effects) }
+        enter(.connecting(begin(at: now, into: &effects)), into: &effects)
+    }
+
+    /// The next attempt, on its way.
+    mutating func begin(at now: Moment, into effects: inout [Effect]) -> Attempt {
+        generation &+= 1
+        spaced = now + policy.spacing
+        barred[endpoint] = nil
+        let attempt = Attempt(number: failures + 1, generation: generation, endpoint: endpoint, refreshesCredentials: needsRefresh)
+        effects.append(.connect(attempt))
+        return attempt
+    }
+
+    /// When an attempt at this endpoint may begin, whatever the backoff says.
+    func earliest(_ endpoint: Int) -> Moment { max(spaced, barred[endpoint] ?? .start) }
+
+    /// Goes on to the next endpoint in turn, past those that ask for more patience than the others.
+    mutating func rotate() {
+        let turn = (1...endpoints).map { (endpoint + $0) % endpoints }
+        endpoint = turn.min { max(due, earliest($0)) < max(due, earliest($1)) } ?? 0
+    }
+
+    /// Keeps what a loss says about the attempts to come.
+    mutating func note(_ loss: Loss, of attempt: Attempt, at now: Moment) {
+        if policy.losses[loss.cause] == .refreshCredentials { needsRefresh = true }
+        if let patience = loss.retryAfter, patience > .zero { barred[attempt.endpoint] = now + min(patience, policy.longestRetryAfter) }
+    }
+
+    mutating func enter(_ phase: Phase, into effects: inout [Effect]) {
+        guard phase != self.phase else { return }
+        self.phase = phase
+        effects.append(.report(phase))
+    }
+}
+
+/// What a protocol says of the connections it runs over: one that is ready is healthy at once, and one that only stays open is not.
+extension Reconnector {
+    struct Verdict: Hashable {
+        let generation: UInt64
+        let isReady: Bool
+    }
+    struct CountedLoss: Hashable {
+        let generation: UInt64
+        let failures, setbacks: Int
+        var wasStable: Bool
+        /// It lasted as long as a connection must without a protocol.
+        let hasLasted: Bool
+    }
+
+    mutating func judge(_ generation: UInt64, isReady: Bool, at now: Moment, into effects: inout [Effect]) {
+        // What was given up does not become ready any more.
+        if let verdict, verdict.generation > generation || verdict.generation == generation && !verdict.isReady { return }
+        verdict = Verdict(generation: generation, isReady: isReady)
+        guard let lastLoss, lastLoss.generation == generation, lastLoss.wasStable != isReady else { return }
+        self.lastLoss?.wasStable = isReady
+        // What was good for long begins a new count, as if it had been told in time.
+        if !isReady, lastLoss.hasLasted { (failures, setbacks) = (1, 1) } else { count(lastLoss, wasStable: isReady) }
+        guard case .waiting = phase else { return }
+        let end = now + spread(policy.backoff.delay(attempt: setbacks, using: &random), at: now)
+        due = isReady ? min(due, end) : max(due, end)
+        proceed(at: now, into: &effects)
+    }
+
+    /// Whether a connection was good enough for its loss to start the count afresh.
+    ///
+    /// A flapping link keeps its backoff.
+    func isStable(_ attempt: Attempt, since: Moment, at now: Moment) -> Bool {
+        if let verdict, verdict.generation == attempt.generation { return verdict.isReady }
+        return !awaitsReadiness && now - since >= policy.stableAfter
+    }
+
+    /// Whether the protocol gave it up.
+    func isRejected(_ attempt: Attempt) -> Bool { verdict == Verdict(generation: attempt.generation, isReady: false) }
+
+    /// Counts the loss of a connection, which may be counted anew once more is known of it.
+    mutating func countLoss(of attempt: Attempt, wasStable: Bool, hasLasted: Bool) {
+        let loss = CountedLoss(
+            generation: attempt.generation, failures: failures, setbacks: setbacks, wasStable: wasStable, hasLasted: hasLasted)
+        count(loss, wasStable: wasStable)
+        lastLoss = awaitsReadiness ? loss : nil
+    }
+
+    private mutating func count(_ loss: CountedLoss, wasStable: Bool) {
+        failures = wasStable ? 0 : loss.failures + 1
+        setbacks = wasStable ? 1 : loss.setbacks + 1
+    }
+}
+
+/// When a ``Reconnector`` connects again, how soon, and when it gives up.
+public struct ReconnectPolicy: Hashable, Sendable {
+    /// Whether a loss is followed by another attempt; by default it is.
+    ///
+    /// If not, the session is disconnected after any loss that is worth another attempt, and the app decides when to connect again. A loss
+    /// that ``losses`` calls final is the end in any case.
+    public var isAutomatic: Bool
+    /// The waits between attempts.
+    public var backoff: Backoff
+    /// The most failures in a row; by default unlimited, and 0 for none: the first loss is the end.
+    ///
+    /// An attempt that fails counts, and so does a connection that was not stable, see ``stableAfter``.
+    public var maximumAttempts: Int
+    /// How long a connection must last before its loss starts the count afresh; by default 10 s.
+    ///
+    /// A link that flaps faster keeps its backoff. Where a protocol runs over the socket, such as rooms, WAMP or one of your own, its word counts
+    /// instead: a connection is stable once the protocol is ready, and not if the protocol gives it up.
+    public var stableAfter: Duration
+    /// The least time from the start of one attempt to the start of the next; by default 1 s.
+    ///
+    /// It holds whatever flaps: the link, the network, or the app between background and foreground. A backoff that would be over
+    /// sooner begins when it ends, so that clients which are turned away together do not come back together.
+    public var spacing: Duration
+    /// Which losses are worth another attempt.
+    public var losses: LossTable
+    /// The most that a server's `Retry-After` is obeyed; by default 5 minutes.
+    public var longestRetryAfter: Duration
+
+    /// A policy; by default it never gives up.
+    public init(
+        backoff: Backoff = Backoff(), maximumAttempts: Int = .max, stableAfter: Duration = .seconds(10), spacing: Duration = .seconds(1),
+        losses: LossTable = .standard, longestRetryAfter: Duration = .seconds(300), isAutomatic: Bool = true
+    ) {
+        (self.backoff, self.maximumAttempts, self.stableAfter) = (backoff, maximumAttempts, stableAfter)
+        (self.spacing, self.losses, self.longestRetryAfter) = (spacing, losses, longestRetryAfter)
+        self.isAutomatic = isAutomatic
+    }
+
+    /// The most that any wait can be, whatever happens.
+    public var longestWait: Duration { max(.zero, backoff.cap, longestRetryAfter, spacing) }
 }

@@ -122,4 +122,236 @@ public struct SendQueue: Machine, Hashable {
         case (.disconnected, _), (.ready, _), (.sending, _), (.blocked, _), (.closing, _), (.closed, _): break
         }
     }
+
+    /// The message that the connection was handed and has not answered for.
+    var handedOver: UInt64? {
+        switch phase {
+        case .sending(let id, _), .closing(let id, _): id
+        case .disconnected, .ready, .blocked, .closed: nil
+        }
+    }
+
+    mutating func submit(_ id: UInt64, _ send: WaitingSends.Send, into effects: inout [Effect]) {
+        switch phase {
+        case .closing, .closed: return refuse(id, .closed, into: &effects)
+        case .disconnected where policy.whileDisconnected == .fail: return refuse(id, .disconnected, into: &effects)
+        case .disconnected, .ready, .sending, .blocked: break
+        }
+        if let reason = makeRoom(for: send, into: &effects) {
+            guard phase == .ready else { return refuse(id, reason, into: &effects) }
+            return transmit(id, otherwise: reason, into: &effects)  // Who need not wait needs no room.
+        }
+        waiting.append(id, send)
+        if let due = send.due {
+            deadlines.insert(Deadlines.Deadline(moment: due, id: id))
+        } else if case .wait = policy.whileDisconnected {
+            arrivals.insert(Deadlines.Deadline(moment: send.submittedAt, id: id))
+        }
+        if phase == .ready { proceed(into: &effects) }
+    }
+
+    /// Hands over the next message, if any waits.
+    mutating func proceed(into effects: inout [Effect]) {
+        guard let next = waiting.next else { return phase = .ready }
+        transmit(next, otherwise: nil, into: &effects)
+    }
+
+    private mutating func transmit(_ id: UInt64, otherwise: SendRefusal?, into effects: inout [Effect]) {
+        phase = .sending(id, otherwise: otherwise)
+        effects.append(.transmit(id))
+        if otherwise != nil { effects.append(.recall(id)) }  // It goes at once or not at all.
+    }
+
+    /// Refuses a message that waits; one that is handed over is refused only if it is not taken.
+    mutating func abandon(_ id: UInt64, _ reason: SendRefusal, into effects: inout [Effect]) {
+        guard waiting[id] != nil else { return }
+        remove(id)
+        guard id == handedOver else { return refuse(id, reason, into: &effects) }
+        phase = .sending(id, otherwise: reason)
+        effects.append(.recall(id))
+    }
+
+    mutating func lose(at now: Moment, into effects: inout [Effect]) {
+        if case .sending(let id, let otherwise?) = phase { refuse(id, otherwise, into: &effects) }
+        phase = .disconnected(since: now)
+        if policy.whileDisconnected == .fail { refuseAll(.disconnected, into: &effects) }
+    }
+
+    mutating func close(into effects: inout [Effect]) {
+        switch phase {
+        case .closing, .closed: return
+        case .sending(let id, let otherwise):
+            remove(id)
+            phase = .closing(id, otherwise: otherwise ?? .closed)
+        case .disconnected, .ready, .blocked: phase = .closed
+        }
+        refuseAll(.closed, into: &effects)
+    }
+
+    private mutating func refuseAll(_ reason: SendRefusal, into effects: inout [Effect]) {
+        while let next = waiting.next {
+            remove(next)
+            refuse(next, reason, into: &effects)
+        }
+    }
+
+    mutating func refuse(_ id: UInt64, _ reason: SendRefusal, into effects: inout [Effect]) {
+        if reason == .overflow || reason == .dropped { dropped += 1 }
+        effects.append(.refused(id, reason))
+    }
+
+    /// Pushes out what must give way to a newcomer.
+    ///
+    /// Returns why there is no room for it; then nothing was pushed out in vain.
+    mutating func makeRoom(for newcomer: WaitingSends.Send, into effects: inout [Effect]) -> SendRefusal? {
+        guard policy.whileDisconnected == .queue else { return nil }
+        let one = SendVolume(count: 1, bytes: newcomer.byteCount)
+        guard one.fits(in: policy.capacity) else { return .tooLarge }
+        let lanes = lanesGivingWay(to: newcomer.lane)
+        guard (depth + one - volumeGivingWay(in: lanes)).fits(in: policy.capacity) else { return .overflow }
+        while !(depth + one).fits(in: policy.capacity), let id = nextGivingWay(in: lanes) {
+            remove(id)
+            refuse(id, .dropped, into: &effects)
+        }
+        return nil
+    }
+
+    /// The lowest first.
+    private func lanesGivingWay(to lane: Lane) -> [Lane] {
+        switch policy.overflow {
+        case .dropOldest: Lane.allCases.filter { $0 <= lane }
+        case .dropNewest: Lane.allCases.filter { $0 < lane }
+        case .refuse: []
+        }
+    }
+
+    private func volumeGivingWay(in lanes: [Lane]) -> SendVolume {
+        var volume = lanes.reduce(SendVolume()) { $0 + waiting.volume(of: $1) }
+        if let id = handedOver, let send = waiting[id], lanes.contains(send.lane) {
+            volume -= SendVolume(count: 1, bytes: send.byteCount)
+        }
+        return volume
+    }
+
+    private func nextGivingWay(in lanes: [Lane]) -> UInt64? {
+        for lane in lanes {
+            let isOldest = policy.overflow == .dropOldest
+            let id = isOldest ? waiting.oldest(of: lane, except: handedOver) : waiting.newest(of: lane, except: handedOver)
+            if let id { return id }
+        }
+        return nil
+    }
+
+    /// When the first message has waited long enough; nil if none is in a hurry.
+    public var deadline: Moment? { nextOverdue?.moment }
+
+    /// Refuses what has waited long enough; calling early or twice is harmless.
+    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+        while let next = nextOverdue, next.moment <= now { abandon(next.id, .timedOut, into: &effects) }
+    }
+
+    /// The first whose caller's patience ends, or the policy's while there is no connection.
+    private var nextOverdue: Deadlines.Deadline? {
+        guard case .disconnected(let since) = phase, case .wait(let limit) = policy.whileDisconnected, let oldest = arrivals.first else {
+            return deadlines.first
+        }
+        let due = Deadlines.Deadline(moment: max(since, oldest.moment) + limit, id: oldest.id)
+        return min(deadlines.first ?? due, due)
+    }
+
+    /// Takes a message out of those that wait, and its deadline with it.
+    mutating func remove(_ id: UInt64) {
+        waiting.remove(id)
+        // Deadlines of others that went before their time stay until they come first, or are the most.
+        deadlines.drop(atMost: 2 * depth.count + 16) { [waiting] in waiting[$0.id]?.due != $0.moment }
+        arrivals.drop(atMost: 2 * depth.count + 16) { [waiting] in
+            guard let send = waiting[$0.id] else { return true }
+            return send.due != nil || send.submittedAt != $0.moment
+        }
+    }
+}
+
+/// What becomes of messages that cannot go out at once.
+public struct SendPolicy: Hashable, Sendable {
+    /// What happens to a message while there is no connection.
+    public enum WhileDisconnected: Hashable, Sendable {
+        /// Its caller waits for a connection, at most this long from the sending or, if that was later, from the loss.
+        ///
+        /// A caller that says how long it waits is not bound by this.
+        /// Nothing bounds how many wait: each has a caller, who sends nothing else meanwhile.
+        case wait(Duration)
+        /// It is kept until there is a connection, within the policy's capacity.
+        case queue
+        /// It is refused at once, and so is whatever a lost connection had not taken.
+        case fail
+    }
+    /// What gives way when the queue has no room for one more message.
+    ///
+    /// A message never gives way to one of a lower lane, and none that is on its way gives way at all.
+    public enum Overflow: Hashable, Sendable {
+        /// The oldest of the lowest lane, then the next, until there is room.
+        case dropOldest
+        /// The newest of the lowest lane, then the one before; in its own lane the newcomer is the newest, and is refused.
+        case dropNewest
+        /// The newcomer: what was accepted stays.
+        case refuse
+    }
+
+    /// What happens while there is no connection; by default the caller waits for half a minute.
+    public var whileDisconnected: WhileDisconnected
+    /// The most that may wait under ``WhileDisconnected/queue``, connected or not; by default 1000 messages and 1 MiB.
+    ///
+    /// A message of more bytes than this goes out only if it need not wait.
+    public var capacity: SendVolume
+    /// What gives way at the capacity; by default the newcomer.
+    public var overflow: Overflow
+
+    /// A policy.
+    public init(
+        whileDisconnected: WhileDisconnected = .wait(.seconds(30)),
+        capacity: SendVolume = SendVolume(count: 1000, bytes: 1 << 20),
+        overflow: Overflow = .refuse
+    ) {
+        (self.whileDisconnected, self.capacity, self.overflow) = (whileDisconnected, capacity, overflow)
+    }
+}
+
+/// How a send ended: in exactly one of these.
+public enum SendFate: Hashable, Sendable {
+    /// The socket took every byte; whether the peer got them, only the peer can tell.
+    case written
+    /// It never left, and may safely be sent again.
+    case refused(SendRefusal)
+    /// The connection died after it had taken the message: it may have arrived or not.
+    case unknown
+}
+
+/// Why a message never left.
+public enum SendRefusal: Hashable, Sendable {
+    /// The queue had no room for it.
+    case overflow
+    /// It waited, and was pushed out by a message for which there was no room else.
+    case dropped
+    /// The queue could not hold it even alone, and it could not go out at once.
+    case tooLarge
+    /// Its caller's patience, or the policy's, was over before a connection took it.
+    case timedOut
+    /// There is no connection, and the policy says not to wait for one.
+    case disconnected
+    /// Its caller wanted it no more.
+    case withdrawn
+    /// The session is closed.
+    case closed
+}
+
+/// Which of the waiting messages go first: a higher lane before a lower one, and each lane in its own order.
+///
+/// A message overtakes only while it waits: nothing interrupts one that the connection has taken.
+public enum Lane: CaseIterable, Comparable, Hashable, Sendable {
+    /// Goes when nothing else waits, such as an upload in pieces; the first to give way where there is no room.
+    case bulk
+    /// Everything without a reason to be otherwise.
+    case normal
+    /// Goes before all else, such as a cancellation or an acknowledgement.
+    case urgent
 }

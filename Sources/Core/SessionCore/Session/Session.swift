@@ -178,3 +178,65 @@ public struct Session: Machine, Hashable {
         followPace(since: served, at: now, into: &effects)
     }
 }
+
+/// What the lives of the connections say of how long a silence may be.
+extension Session {
+    mutating func noteAnswered(_ generation: UInt64, at now: Moment, into effects: inout [Effect]) {
+        guard generation == phase.serving else { return }
+        // A probe waits for no silence, so its answer says nothing of how long one may be.
+        if doubted.take() == generation { return }
+        setPace(into: &effects) { $0.answered(at: now) }
+    }
+
+    mutating func noteSilence(_ generation: UInt64, _ loss: Loss) {
+        guard generation == phase.serving else { return }
+        let isSilent = loss.wasIdle || loss.cause == .unresponsive
+        // What died of a lost network, or while the app was away, says nothing of the interval.
+        pacer?.lost(wasIdle: isSilent && doubted != generation)
+    }
+
+    mutating func noteInterface(_ input: PathWatch.Input, into effects: inout [Effect]) {
+        guard case .satisfied(let path) = input else { return }
+        let isOther = interface.map { $0 != path.interface } ?? false
+        interface = path.interface
+        if isOther { setPace(into: &effects) { $0.moved() } }
+    }
+
+    /// Tells the pacer that another connection serves than `before`, or none.
+    mutating func followPace(since before: UInt64?, at now: Moment, into effects: inout [Effect]) {
+        let present = phase.serving
+        guard pacer != nil, present != before else { return }
+        pacer?.lost(wasIdle: false)  // If nobody said why.
+        guard let present, let interval = pacer?.interval else { return }
+        pacer?.opened(at: now)
+        effects.append(.setPingInterval(generation: present, interval))
+    }
+
+    private mutating func setPace(into effects: inout [Effect], _ body: (inout HeartbeatPacer) -> Void) {
+        guard var next = pacer else { return }
+        body(&next)
+        if let serving = phase.serving, next.interval != pacer?.interval {
+            effects.append(.setPingInterval(generation: serving, next.interval))
+        }
+        pacer = next
+    }
+}
+
+/// What a ``Session`` obeys.
+public struct SessionPolicy: Hashable, Sendable {
+    /// When to connect again, and when to give up.
+    public var reconnect = ReconnectPolicy()
+    /// When to ask for fresh credentials.
+    public var credentials = CredentialPolicy()
+    /// What to do while the app is in the background.
+    public var background = BackgroundPolicy.close(after: .seconds(3))
+    /// How long a connection may be silent.
+    public var heartbeat = HeartbeatPolicy.fixed
+    /// What to do about the network.
+    public var path = PathPolicy()
+    /// What becomes of messages that cannot go out at once.
+    public var sending = SendPolicy()
+
+    /// The defaults.
+    public init() {}
+}
