@@ -96,4 +96,9 @@ public final class InlineSocket {
         let code = code.maySend(as: handler.settings.role) ? code : .normal
         handler.closeInline(CloseFrame(code, reason: reason))
     }
+
+    /// Drops the link at once, without a close handshake.
+    package func abort() {
+        handler?.takeUnretainedValue().abort(TransportError(.lost, "the connection was dropped by this side"))
+    }
 }

@@ -41,4 +41,108 @@ package enum NIOConnector {
         try open(options, on: group, trust: trust, for: opened) { ClientHandshakeHandler(handshake, options: options, opened: opened) }
         return try await result(of: opened.futureResult, else: options) { opened.fail($0) }
     }
+
+    /// Opens a connection, through the proxy if there is one, with TLS for a secure URL unless the system does that.
+    ///
+    /// What stands at its end completes the promise; it fails for what comes before, and ends the connection when it fails.
+    static func open<Value>(
+        _ options: ClientOptions, on group: any EventLoopGroup, trust: SystemTrust? = nil, isInspection: Bool = false,
+        for promise: EventLoopPromise<Value>, _ last: @escaping @Sendable () -> any ChannelHandler
+    ) throws(TransportError) {
+        let url = options.url
+        let isOwnTLS = url.isSecure && trust == nil
+        let stage: ProxyStage?
+        let tls: ClientTLS?
+        do throws(TransportError) {
+            tls = isOwnTLS ? try ClientTLS(options.tls, host: url.host, place: "\(url)", isInspection: isInspection) : nil
+            stage = try options.proxy.map { proxy throws(TransportError) in try ProxyStage(proxy, options) }
+        } catch {
+            // Nobody waits for it, but no promise may be dropped.
+            promise.fail(error)
+            throw error
+        }
+        open(options, on: group, trust: trust) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                try stage?.add(to: pipeline) { promise.fail($0) }
+                try tls?.install(on: pipeline)
+                try pipeline.addHandler(last())
+            }
+        }
+        .whenComplete { result in
+            switch result {
+            // The attempt may have been given up meanwhile: then nobody waits for this channel.
+            case .success(let channel): promise.futureResult.whenFailure { _ in channel.close(promise: nil) }
+            case .failure(let error): promise.fail(stage?.failure(connecting: error) ?? TransportError(connecting: error, to: url))
+            }
+        }
+    }
+
+    /// Waits for a result; when the task is cancelled, that is the result.
+    static func result<Value: Sendable>(
+        of future: EventLoopFuture<Value>, else options: ClientOptions, onCancel: (@Sendable (TransportError) -> Void)? = nil
+    ) async throws(TransportError) -> Value {
+        // What others wait for as well is not ours to cancel.
+        let own = future.eventLoop.makePromise(of: Value.self)
+        future.cascade(to: own)
+        do {
+            return try await withTaskCancellationHandler {
+                try await own.futureResult.get()
+            } onCancel: {
+                let error = TransportError(cancelledAt: options.url)
+                onCancel?(error)
+                own.fail(error)
+            }
+        } catch {
+            throw error as? TransportError ?? TransportError(.lost, "\(error)", underlying: error)
+        }
+    }
+
+    /// Connects, and follows redirects as far as the policy goes; each has all the time that a first connection has.
+    package static func connectFollowing(_ options: ClientOptions) async throws(TransportError) -> WebSocketChannel {
+        var (options, followed) = (options, 0)
+        while true {
+            do throws(TransportError) {
+                let channel = try await connect(options.withCookies, on: options.group ?? defaultGroup)
+                options.keepCookies(of: channel.agreement.response)
+                return channel
+            } catch {
+                if error.code == .refused, let response = error.response { options.keepCookies(of: response) }
+                guard let redirect = try options.redirect(after: error, followed: followed) else { throw error }
+                try options.follow(redirect)
+                followed += 1
+            }
+        }
+    }
+}
+
+extension TransportError {
+    init(cancelledAt url: WebSocketURL) { self.init(.cancelled, "connecting to \(url) was cancelled") }
+}
+
+extension ClientOptions {
+    /// Fields that tell a server on another origin nothing it may not know.
+    private static let publicFields: Set = ["accept-language", "origin", "user-agent"]
+
+    fileprivate func redirect(after error: TransportError, followed: Int) throws(TransportError) -> Redirect? {
+        guard error.code == .refused, let response = error.response else { return nil }
+        do throws(RedirectProblem) {
+            return try redirects.next(after: response, from: url, followed: followed)
+        } catch {
+            var failure = TransportError(.refused, "\(url) answered \(response), which is not followed: \(error)", underlying: error)
+            failure.response = response
+            throw failure
+        }
+    }
+
+    fileprivate mutating func follow(_ redirect: Redirect) throws(TransportError) {
+        if redirect.leavesOrigin { tls.leaveOrigin(staysOnHost: redirect.url.host == url.host) }
+        url = redirect.url
+        // Another host may be reached directly, or not at all, and wss may have a proxy of its own.
+        if let proxyAfterRedirect { proxy = try proxyAfterRedirect(url) }
+        guard redirect.leavesOrigin else { return }
+        // Which field is a credential is the app's secret, so only what is known to be none goes along.
+        headers = headers.keeping(Self.publicFields)
+        subprotocols = publicSubprotocols
+    }
 }

@@ -1,5 +1,5 @@
-import NIOCore
-import WebSocketCore
+package import NIOCore
+package import WebSocketCore
 import WebSocketRuntime
 
 /// How far a server is with the request of a connection, or of a stream.
@@ -171,5 +171,159 @@ extension ServerHandshaking {
             end()
             context.close(promise: nil)
         }
+    }
+}
+
+/// The server's handshake over HTTP/1.1; requests that ask for no WebSocket it may leave to others.
+final class ServerHandshakeHandler: ServerHandshaking {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// What a client may send at most while the app is asked, when its system hands over all it has at its end.
+    private static let mostEarly = 512 * 1024
+
+    let options: ServerOptions
+    let onOpen: OnOpen
+    private var head: HeadParser<RequestHead>
+    @exclusivity(unchecked) var phase = ServerHandshakePhase.head
+    var early = ByteBuffer()
+    @exclusivity(unchecked) var context: ChannelHandlerContext?
+    private let arrivals: Arrivals
+    let local: LoopLocal
+    private var sharesReads = false
+    private var lingering = Lingering()
+    /// That of a connection that has had plain requests; it is let go of with the handler.
+    private let seat: (any Sendable & AnyObject)?
+    var began: NIODeadline?
+    @exclusivity(unchecked) var alarmIndex: Int?
+
+    /// - Parameters:
+    ///   - arrivals: Those of the channel's event loop.
+    ///   - began: When a connection began that others have read from before, or its next request.
+    ///   - seat: That of a connection that has had plain requests; see ``goOn(with:)``.
+    init(
+        _ options: ServerOptions, at arrivals: Arrivals, began: NIODeadline? = nil, seat: (any Sendable & AnyObject)? = nil,
+        onOpen: @escaping OnOpen
+    ) {
+        (self.began, self.seat, self.arrivals) = (began, seat, arrivals)
+        (self.options, self.onOpen, local) = (options, onOpen, arrivals.local)
+        head = HeadParser(limit: options.headLimit)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        guard !options.isSecure else {
+            return WebSocketChannel.setMessagesPerRead(of: context.channel, to: options.guests == nil ? nil : 1)
+        }
+        sharesReads = WebSocketChannel.shareReads(
+            of: context.channel, local, hasRead: began != nil || seat != nil, inSmallPieces: options.guests != nil)
+    }
+
+    /// Reads the next request of a connection that has had plain ones, whose first bytes may be there; once it is in the pipeline.
+    func goOn(with bytes: ByteBuffer) {
+        guard let context, let guests = options.guests else { return }
+        phase = .idle
+        local.setAlarm(self, at: .now() + TimeAmount(guests.times.idle))
+        if bytes.readableBytes > 0 { take(bytes, context) }
+        switch phase {
+        case .idle, .head: context.read()
+        case .asking, .opening, .answered, .done: break
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = unwrapInboundIn(data)
+        defer { if sharesReads { local.give(input: buffer) } }
+        take(buffer, context)
+    }
+
+    private func take(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        var buffer = bytes
+        switch phase {
+        case .head: break
+        case .idle:
+            phase = .head
+            begin(at: .now())
+        case .asking, .opening:
+            early.writeBuffer(&buffer)
+            if early.readableBytes > Self.mostEarly { context.close(promise: nil) }
+            return
+        case .answered:
+            if !lingering.drop(buffer.readableBytes) { context.close(promise: nil) }
+            return
+        case .done: return
+        }
+        do throws(HandshakeFailure) {
+            guard let request = try buffer.readHead(&head) else { return }
+            if buffer.readableBytes > 0 { early = sharesReads ? ByteBuffer(bytes: buffer.readableBytesView) : buffer }
+            judge(request, context)
+        } catch {
+            refuse(nil, error, context)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        switch phase {
+        case .idle, .head, .answered: context.read()
+        case .asking, .opening, .done: break
+        }
+        context.fireChannelReadComplete()
+    }
+
+    /// Lets somebody else answer the request, if there is a seat; the next one comes to a handler like this one.
+    func takePlain(_ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
+        guard let guests = options.guests, let seat = seat ?? guests.seat(context.channel) else { return ask(about: request, nil, context) }
+        let body = try BodyReader(of: request)
+        end()
+        let handler = PlainExchangeHandler(
+            request, body: body, rest: early, began: began ?? .now(), for: guests, on: local
+        ) { [options, arrivals, onOpen] in ServerHandshakeHandler(options, at: arrivals, began: $0, seat: seat, onOpen: onOpen) }
+        early = ByteBuffer()
+        do {
+            try context.pipeline.syncOperations.addHandler(handler, position: .after(self))
+            context.pipeline.syncOperations.removeHandler(self, promise: nil)
+            handler.start()
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
+    func accept(_ agreement: Agreement, for request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
+        let response = ByteBuffer(bytes: try agreement.response.encoded())
+        open(agreement, for: request, sharesReads: sharesReads, context) {
+            context.writeAndFlush(wrapOutboundOut(response), promise: nil)
+            // So far it was read in small pieces.
+            guard options.guests != nil else { return }
+            if sharesReads { _ = WebSocketChannel.shareReads(of: context.channel, local, hasRead: true) }
+            if options.isSecure { WebSocketChannel.setMessagesPerRead(of: context.channel, to: WebSocketChannel.messagesPerRead) }
+        }
+    }
+
+    func answer(_ response: PlainResponse, to request: RequestHead?, _ context: ChannelHandlerContext) {
+        phase = .answered
+        early = ByteBuffer()
+        var head = response.sizedHead
+        head.headers["Connection"] = head.headers["Upgrade"] == nil ? "close" : "Upgrade, close"
+        var bytes = Self.internalError
+        if let encoded = try? head.encoded() {
+            bytes = request?.method == "HEAD" || response.isBodiless ? encoded : encoded + response.body
+        }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
+        // Closing at once with unread input would reset TCP and could destroy the answer on its way.
+        let closed = context.eventLoop.makePromise(of: Void.self)
+        closed.futureResult.assumeIsolated().whenFailure { _ in context.close(promise: nil) }
+        context.close(mode: .output, promise: closed)
+        context.read()
+    }
+
+    private static let internalError = Array("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+}
+
+extension ServerOptions {
+    /// What a connection that speaks HTTP/1.1 begins with.
+    package func handshakeHandler(
+        at arrivals: Arrivals, onOpen: @escaping @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
+    ) -> any ChannelHandler {
+        ServerHandshakeHandler(self, at: arrivals, onOpen: onOpen)
     }
 }

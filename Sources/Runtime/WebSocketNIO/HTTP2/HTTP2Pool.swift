@@ -1,5 +1,7 @@
 #if HTTP2
     import NIOCore
+    import NIOHTTP2
+    import WebSocketCore
     import WebSocketRuntime
 
     /// The HTTP/2 connections of this process that may take more WebSockets, and who is about to open one.
@@ -115,6 +117,177 @@
                 if state.onlyHTTP1.count >= Self.capacity { state.onlyHTTP1 = [:] }
                 state.onlyHTTP1[place] = .now() + Self.memory
             }
+        }
+    }
+
+    /// All that two WebSockets must have in common to share a TCP connection.
+    struct HTTP2Place: Hashable {
+        private struct Checks: Hashable {
+            let trust: TLSOptions.Trust
+            let additionalRoots: [PEMSource]
+            let pins: [PinSet]
+            let identity: ClientIdentity.Form?
+            let passphrase: String?
+            let minimumVersion: TLSOptions.Version
+            let applicationProtocols: [String]
+            let serverName: String?
+            let isInsecure: Bool
+
+            init(_ tls: TLSOptions) {
+                (trust, additionalRoots, pins, minimumVersion) = (tls.trust, tls.additionalRoots, tls.pins, tls.minimumVersion)
+                (identity, passphrase) = (tls.identity?.form, tls.identity?.passphrase)
+                (applicationProtocols, serverName, isInsecure) = (tls.applicationProtocols, tls.serverName, tls.isInsecure)
+            }
+        }
+
+        private let isSecure: Bool
+        private let host: String
+        private let port: Int
+        private let socketPath: String?
+        private let proxy: Proxy?
+        private let tls, proxyTLS: Checks
+        private let group: ObjectIdentifier
+        let window: Int
+        /// Set for those that share with nobody.
+        private let number: UInt64?
+
+        init(_ options: ClientOptions, _ group: any EventLoopGroup) {
+            (isSecure, host, port) = (options.url.isSecure, options.url.host, options.url.port)
+            (socketPath, proxy) = (options.url.socketPath, options.proxy)
+            (tls, proxyTLS, self.group) = (Checks(options.tls), Checks(options.proxyTLS), ObjectIdentifier(group))
+            window = options.connection.http2Window
+            // Functions cannot be compared, and each wants to be called.
+            let isAlone = options.tls.onPinReport != nil || options.proxyTLS.onPinReport != nil || options.resolver != nil
+            number = isAlone ? Self.nextNumber() : nil
+        }
+
+        private static let numbers = LockedValue<UInt64>(0)
+
+        private static func nextNumber() -> UInt64 {
+            numbers.withLockedValue { number in
+                number += 1
+                return number
+            }
+        }
+    }
+
+    /// A TCP connection that speaks HTTP/2, for the WebSockets of one place.
+    final class HTTP2Link: Sendable {
+        let channel: any Channel
+        private let multiplexer: NIOHTTP2Handler.StreamMultiplexer
+
+        init(_ channel: any Channel, _ multiplexer: NIOHTTP2Handler.StreamMultiplexer) {
+            (self.channel, self.multiplexer) = (channel, multiplexer)
+        }
+
+        /// Opens a WebSocket on a stream that ``HTTP2Pool`` has given leave for.
+        func open(_ handshake: ClientHandshake, _ options: ClientOptions, _ opened: EventLoopPromise<WebSocketChannel>) {
+            let made = channel.eventLoop.makePromise(of: (any Channel).self)
+            multiplexer.createStreamChannel(promise: made) { stream in
+                stream.eventLoop.makeCompletedFuture {
+                    try stream.syncOptions?.setOption(.autoRead, value: false)
+                    try stream.pipeline.syncOperations.addHandlers([
+                        HTTP2StreamHandler(isTunnel: true), HTTP2ClientHandshakeHandler(handshake, options: options, opened: opened),
+                    ])
+                }
+            }
+            made.futureResult.whenComplete { [self] result in
+                switch result {
+                case .success(let stream):
+                    stream.closeFuture.whenComplete { _ in HTTP2Pool.shared.leave(self) }
+                    // A stream of a connection that has ended meanwhile would never begin.
+                    if !channel.isActive { stream.close(promise: nil) }
+                    // It may have been given up meanwhile: then nobody waits for it.
+                    opened.futureResult.whenFailure { _ in stream.close(promise: nil) }
+                case .failure(let error):
+                    HTTP2Pool.shared.leave(self)
+                    opened.fail(TransportError(.lost, "\(options.url) hung up during the handshake", underlying: error))
+                }
+            }
+        }
+
+        /// Ends the connection; its last stream is gone.
+        func close() {
+            let goAway = HTTP2Frame(
+                streamID: .rootStream, payload: .goAway(lastStreamID: .rootStream, errorCode: .noError, opaqueData: nil))
+            channel.eventLoop.execute { [channel] in
+                channel.writeAndFlush(goAway, promise: nil)
+                channel.close(promise: nil)
+            }
+        }
+    }
+
+    /// Waits for the server's settings, and hears what it says about the connection as a whole.
+    final class HTTP2LinkHandler: ChannelInboundHandler {
+        typealias InboundIn = HTTP2Frame
+
+        private let http2: NIOHTTP2Handler
+        private let options: ClientOptions
+        private let place: HTTP2Place
+        /// Told what it is good for; nil: it was.
+        private var dialed: EventLoopPromise<NIOConnector.Dialed>?
+        private var deadline: Scheduled<Void>?
+
+        init(_ http2: NIOHTTP2Handler, _ options: ClientOptions, _ place: HTTP2Place, _ dialed: EventLoopPromise<NIOConnector.Dialed>) {
+            (self.http2, self.options, self.place, self.dialed) = (http2, options, place, dialed)
+        }
+
+        func handlerAdded(context: ChannelHandlerContext) {
+            let limit = options.handshakeTimeout
+            deadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { [weak self] in
+                guard let self else { return }
+                end(context, with: TransportError(.timedOut, "\(options.url) did not send its HTTP/2 settings within \(limit)"))
+            }
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch unwrapInboundIn(data).payload {
+            case .settings(.settings(let settings)): read(settings, context)
+            case .goAway: HTTP2Pool.shared.retire(context.channel)
+            default: break
+            }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            end(context, with: TransportError(.lost, "\(options.url) hung up during the handshake"))
+            HTTP2Pool.shared.remove(context.channel)
+            context.fireChannelInactive()
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            if error.isOfOneStream { return }
+            let isHTTP2 = error is any NIOHTTP2Error
+            end(
+                context,
+                with: isHTTP2
+                    ? TransportError(.invalidHandshake, "\(options.url) does not speak HTTP/2 as it should: \(error)", underlying: error)
+                    : TransportError(handshaking: error, with: options.url))
+            HTTP2Pool.shared.remove(context.channel)
+            context.close(promise: nil)
+        }
+
+        private func read(_ settings: HTTP2Settings, _ context: ChannelHandlerContext) {
+            let maximum = settings.value(.maxConcurrentStreams)
+            guard let dialed = dialed.take() else {
+                if let maximum { HTTP2Pool.shared.limit(context.channel, to: maximum) }
+                return
+            }
+            deadline?.cancel()
+            guard settings.value(.enableConnectProtocol) == 1, let multiplexer = try? http2.syncMultiplexer() else {
+                dialed.succeed(.noWebSockets)
+                return context.close(promise: nil)
+            }
+            let link = HTTP2Link(context.channel, multiplexer)
+            // Its first stream is for who has opened it, whatever the server says later.
+            HTTP2Pool.shared.add(link, to: place, maximum: maximum ?? .max)
+            dialed.succeed(.link(link))
+        }
+
+        private func end(_ context: ChannelHandlerContext, with error: TransportError) {
+            guard let dialed = dialed.take() else { return }
+            deadline?.cancel()
+            dialed.fail(error)
+            context.close(promise: nil)
         }
     }
 #endif

@@ -1,6 +1,7 @@
 #if HTTP2
-    import NIOCore
+    package import NIOCore
     import NIOHTTP2
+    package import WebSocketCore
     import WebSocketRuntime
 
     /// Ends a client's HTTP/2 connection: when it is idle, when the server ends, and when the client breaks a rule.
@@ -98,6 +99,28 @@
         private func sayGoodbye(_ code: HTTP2ErrorCode = .noError) {
             let goAway = HTTP2Frame(streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: code, opaqueData: nil))
             context?.writeAndFlush(wrapOutboundOut(goAway), promise: nil)
+        }
+    }
+
+    /// How a server speaks HTTP/2.
+    package struct HTTP2ServerOptions: Sendable {
+        /// Which versions are spoken.
+        package var version: HTTPVersion
+        /// Whether SETTINGS_ENABLE_CONNECT_PROTOCOL is announced.
+        package var offersWebSockets: Bool
+        /// Streams that one connection may have at once.
+        package var maximumStreams: Int
+        /// How long a connection may be without a stream.
+        package var idleTimeout: Duration
+        /// What becomes of the request on a new stream; nil: the stream is reset.
+        package var welcome: @Sendable (_ stream: any Channel) -> ServerOptions?
+
+        package init(
+            version: HTTPVersion, offersWebSockets: Bool, maximumStreams: Int, idleTimeout: Duration,
+            welcome: @escaping @Sendable (_ stream: any Channel) -> ServerOptions?
+        ) {
+            (self.version, self.offersWebSockets) = (version, offersWebSockets)
+            (self.maximumStreams, self.idleTimeout, self.welcome) = (maximumStreams, idleTimeout, welcome)
         }
     }
 #endif

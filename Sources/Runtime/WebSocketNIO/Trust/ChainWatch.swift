@@ -1,5 +1,7 @@
+package import NIOCore
 import NIOSSL
-import WebSocketCore
+package import WebSocketCore
+package import WebSocketRuntime
 
 /// Sees which certificates BoringSSL verified, and at which one it stopped; lives on the event loop.
 final class ChainWatch {
@@ -27,4 +29,57 @@ final class ChainWatch {
 
     /// Nobody will ask for it any more.
     func forget() { seen = [] }
+}
+
+extension NIOConnector {
+    /// The chain that a server shows, its own certificate first, up to the root that was found for it.
+    ///
+    /// It is verified as for a connection, and pins count; with `isUnverified` it is taken as it comes, and so says nothing of who sent it.
+    package static func chain(
+        of options: ClientOptions, isUnverified: Bool, on group: any EventLoopGroup = defaultGroup
+    ) async throws(TransportError) -> [ServerCertificate] {
+        guard options.url.isSecure else {
+            throw TransportError(.invalidConfiguration, "\(options.url) has no certificates: only wss: has")
+        }
+        let found = group.next().makePromise(of: [ServerCertificate].self)
+        try open(options, on: group, isInspection: isUnverified, for: found) { ChainCatcher(options, found: found) }
+        return try await result(of: found.futureResult, else: options) { found.fail($0) }
+    }
+}
+
+/// Waits for the gate to open.
+private final class ChainCatcher: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let options: ClientOptions
+    private let found: EventLoopPromise<[ServerCertificate]>
+    private var deadline: Scheduled<Void>?
+
+    init(_ options: ClientOptions, found: EventLoopPromise<[ServerCertificate]>) { (self.options, self.found) = (options, found) }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let (url, limit, found) = (options.url, options.handshakeTimeout, found)
+        deadline = context.eventLoop.scheduleTask(in: TimeAmount(limit)) {
+            found.fail(TransportError(.timedOut, "\(url) did not finish TLS within \(limit)"))
+        }
+        context.read()
+        context.fireChannelActive()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { context.read() }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        context.fireUserInboundEventTriggered(event)
+        guard let event = event as? TrustGate.Passed else { return }
+        found.succeed(event.chain)
+        context.close(promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { found.fail(TransportError(handshaking: error, with: options.url)) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        found.fail(TransportError(.lost, "\(options.url) hung up during TLS"))
+        context.fireChannelInactive()
+    }
 }
