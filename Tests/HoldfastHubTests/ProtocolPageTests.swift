@@ -86,7 +86,7 @@ extension HubPolicy.Rate {
 
     @Test func `the table of errors has the codes that there are`() throws {
         let code = try Regex(#"Code\(rawValue: ([0-9]+)\)"#, as: (Substring, Substring).self)
-        let known = try ProtocolPage.read("Sources/Core/RoomCore/Frames/Refusal.swift").matches(of: code).compactMap { Int($0.output.1) }
+        let known = try ProtocolPage.read("Sources/Core/RoomCore/Frames/HubFrame.swift").matches(of: code).compactMap { Int($0.output.1) }
         #expect(known.count > 15)
         let table = page.rows.compactMap { $0.count == 3 ? Int($0[0]) : nil }
         #expect(Set(table) == Set(known))
