@@ -157,4 +157,117 @@ package struct HubMachine: Machine {
         counts.refused[refusal.code, default: 0] += 1
         effects.append(.send(.refusal(refusal), to: id))
     }
+
+    /// A dictionary of large values, which are read and changed where they lie.
+    ///
+    /// A `Dictionary` copies the value that it is asked for a part of, with all that it holds; for each message that is too much.
+    struct Table<Key: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
+        private var places: [Key: Int] = [:]
+        private var values: [Value?] = []
+        private var free: [Int] = []
+
+        var count: Int { places.count }
+        var isEmpty: Bool { places.isEmpty }
+        /// In their order, not in that of chance.
+        var keys: [Key] { places.keys.sorted() }
+
+        subscript(key: Key) -> Value? {
+            _read {
+                if let place = places[key] { yield values[place] } else { yield nil }
+            }
+            _modify {
+                if let place = places[key] {
+                    yield &values[place]
+                    if values[place] == nil {
+                        places[key] = nil
+                        free.append(place)
+                    }
+                } else {
+                    var value: Value?
+                    yield &value
+                    if let value { insert(value, key) }
+                }
+            }
+        }
+
+        private mutating func insert(_ value: Value, _ key: Key) {
+            let place = free.popLast() ?? values.count
+            if place == values.count { values.append(value) } else { values[place] = value }
+            places[key] = place
+        }
+
+        /// Hands over all, in no order.
+        func forEach(_ take: (Key, Value) -> Void) {
+            for (key, place) in places { if let value = values[place] { take(key, value) } }
+        }
+    }
+}
+
+// "A hub that stops".
+extension HubMachine {
+    mutating func stop(at now: Moment, into effects: inout [HubEffect]) {
+        guard !isStopping else { return }
+        isStopping = true
+        rooms.forEach { name, room in if !room.sequencer.isIdle { unsettled.insert(name) } }
+        for id in visits.keys {
+            guard visits[id]?.identity != nil else {
+                end(id, Refusal(.stopping, retry: .reconnect, "the hub is stopping"), at: now, into: &effects)
+                continue
+            }
+            let after = Int64.random(in: policy.stayAway, using: &chance)
+            effects.append(.send(.goaway(.init(after: after, drain: policy.drain.wholeMilliseconds)), to: id))
+        }
+        alarms.set(.drain, at: now + policy.drain)
+        if unsettled.isEmpty { closeAll(at: now, into: &effects) }
+    }
+
+    /// Closes all connections, once nothing that was taken is pending in any room.
+    mutating func closeIfSettled(_ name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+        guard isStopping, rooms[name]?.sequencer.isIdle != false else { return }
+        unsettled.remove(name)
+        if unsettled.isEmpty { closeAll(at: now, into: &effects) }
+    }
+
+    mutating func closeAll(at now: Moment, into effects: inout [HubEffect]) {
+        for id in visits.keys { close(id, code: 4004, "the hub stops", at: now, into: &effects) }
+        // Nothing is waited for any more: neither a resume, nor a room that could be written again.
+        alarms = Alarms<Alarm>()
+    }
+}
+
+// A slow member never slows the room: it loses its place among the live, and joins again when it can.
+extension HubMachine {
+    /// A client does not read as fast as it is told: nothing that many get goes to it any more.
+    mutating func congest(_ id: ConnectionID, at now: Moment) {
+        guard let visit = visits[id], !visit.isCongested else { return }
+        visits[id]?.isCongested = true
+        reads.hold(id)
+        alarms.set(.slow(id), at: now + policy.slowFor)
+        for name in visit.rooms.sorted() {
+            rooms[name]?.mute(id)
+            guard rooms[name]?.members[id]?.phase == .live else { continue }
+            rooms[name]?.members[id]?.phase = .behind
+            rooms[name]?.members[id]?.isLagged = true
+        }
+    }
+
+    /// It has caught up, and is told where to join again.
+    ///
+    /// It hears of what nobody stores, and sees who is there, from the next state on: to tell all that at once would congest it again.
+    mutating func relieve(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+        guard let visit = visits[id], visit.isCongested else { return }
+        visits[id]?.isCongested = false
+        reads.release(id)
+        alarms.cancel(.slow(id))
+        for name in visit.rooms.sorted() {
+            guard let member = rooms[name]?.members[id], member.isLagged else { continue }
+            rooms[name]?.members[id]?.isLagged = false
+            // One who has asked again meanwhile gets a state anyway.
+            guard member.phase == .behind else { continue }
+            counts.lagged += 1
+            effects.append(.send(.lag(name, head: rooms[name]?.head ?? 0), to: id))
+        }
+        advance(id, at: now, into: &effects)
+        readOn(at: now, into: &effects)
+    }
 }

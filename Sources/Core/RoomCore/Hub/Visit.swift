@@ -98,4 +98,74 @@ extension HubMachine {
         /// Whether it is shown, and sees who is there.
         var isPresent: Bool { join.wantsPresence && rights.contains(.presence) }
     }
+
+    /// What the log was asked, to be remembered until it answers.
+    struct Question: Sendable {
+        enum Purpose: Sendable {
+            /// Missed entries: those after a number.
+            case resume(after: Int64)
+            /// The last entries: so many at most.
+            case snapshot(limit: Int64)
+            /// A page backwards.
+            case history(reference: Int64, before: Int64)
+            /// What is stored under a number already.
+            case duplicate(DeviceID, cseq: Int64)
+            /// The same for the server itself.
+            case repeated(ServerRequest, DeviceID, cseq: Int64)
+        }
+        var room: RoomName
+        /// Who wants to know; nil: the server itself.
+        var connection: ConnectionID?
+        /// The opening of the room in which it was asked.
+        var generation: Int64
+        var purpose: Purpose
+    }
+
+    /// What the log answers to one who wants entries.
+    struct LogPage: Sendable {
+        var entries: [Entry]
+        /// The first number that was retained then.
+        var base: Int64
+        /// What the entry below that was, if it is known.
+        var below: EntryStamp?
+
+        init(_ entries: [Entry], base: Int64, below: EntryStamp? = nil) {
+            (self.entries, self.base, self.below) = (entries, base, below)
+        }
+    }
+}
+
+/// What somebody may do in the rooms of a pattern.
+public struct Grant: Hashable, Sendable {
+    /// A room's name, or the beginning of names followed by `*`; `*` alone is every room.
+    public var pattern: String
+    /// What is granted there.
+    public var rights: RoomRights
+
+    /// A grant.
+    public init(_ pattern: String, _ rights: RoomRights) { (self.pattern, self.rights) = (pattern, rights) }
+
+    /// Whether it speaks of a room.
+    public func covers(_ room: RoomName) -> Bool {
+        let (pattern, name) = (pattern.utf8, room.text.utf8)
+        return pattern.last == UInt8(ascii: "*") ? name.starts(with: pattern.dropLast()) : pattern.elementsEqual(name)
+    }
+}
+
+/// Who somebody is, and what they may do, until when: what a token says.
+public struct Identity: Hashable, Sendable {
+    /// Who.
+    public var user: UserName
+    /// What they may do; the rights of all grants that cover a room add up.
+    public var grants: [Grant]
+    /// When the token ends, in milliseconds since 1970 UTC; nil: never.
+    public var expires: Int64?
+
+    /// Who somebody is.
+    public init(user: UserName, grants: [Grant], expires: Int64?) { (self.user, self.grants, self.expires) = (user, grants, expires) }
+
+    /// What they may do in a room.
+    public func rights(in room: RoomName) -> RoomRights {
+        grants.reduce(into: []) { rights, grant in if grant.covers(room) { rights.formUnion(grant.rights) } }
+    }
 }
