@@ -1,4 +1,5 @@
 import CodecCore
+import MachineCore
 
 /// Reads the JSON of a frame where it lies, strictly as RFC 8259 has it, and says which field is wrong.
 struct FrameReader {
@@ -154,6 +155,79 @@ struct FrameReader {
         bytes.skipSpace()
         try take { reader throws(CodecError) in try reader.skipJSON() }
     }
+
+    /// Takes the name of a room.
+    mutating func room(_ field: StaticString = "room") throws(FrameError) -> RoomName {
+        let place = position
+        guard let name = RoomName(try text(field)) else { throw FrameError(.invalidName, field: field, at: place) }
+        return name
+    }
+
+    mutating func user(_ field: StaticString = "user") throws(FrameError) -> UserName {
+        let place = position
+        guard let name = UserName(try text(field)) else { throw FrameError(.invalidName, field: field, at: place) }
+        return name
+    }
+
+    mutating func epoch(_ field: StaticString = "epoch") throws(FrameError) -> UInt64 {
+        unsafe try value(field) { bytes in bytes.count == 16 ? unsafe Hexadecimal.number(bytes) : nil }
+    }
+
+    mutating func device() throws(FrameError) -> DeviceID {
+        DeviceID(unsafe try value("device") { bytes in unsafe Bits128(digits: bytes, dashes: false) })
+    }
+
+    /// Takes a proof; one that is not as ours are proves nothing.
+    mutating func proof() throws(FrameError) -> CursorProof? { CursorProof(try text("proof")) }
+
+    mutating func messageID(_ field: StaticString = "id") throws(FrameError) -> MessageID {
+        MessageID(unsafe try value(field) { bytes in unsafe Bits128(digits: bytes, dashes: true) })
+    }
+
+    /// Takes a type; nil if it is empty, which is none.
+    mutating func type(upTo length: Int) throws(FrameError) -> String? {
+        let type = try text("type", upTo: length)
+        return type.isEmpty ? nil : type
+    }
+
+    /// Takes the payload in the field `body`.
+    mutating func json() throws(FrameError) -> Payload { .json(try raw()) }
+
+    /// Takes the payload in the field `bin`.
+    mutating func binary() throws(FrameError) -> Payload {
+        .binary(unsafe try value("bin") { bytes in unsafe Base64.bytes(of: bytes) })
+    }
+
+    mutating func reference(kindUpTo length: Int) throws(FrameError) -> Reference {
+        var (kind, seq): (String?, Int64?)
+        let place = position
+        var object = try object("about")
+        while let key = try key(of: &object) {
+            switch key {
+            case "kind": kind = try text("kind", upTo: length)
+            case "seq": seq = try number("seq", from: 1)
+            default: try skip()
+            }
+        }
+        guard let kind, let seq, !kind.isEmpty else { throw FrameError(.missing, field: "about", at: place) }
+        return Reference(kind: kind, seq: seq)
+    }
+
+    mutating func numbers(_ field: StaticString, upTo count: Int) throws(FrameError) -> [Int64] {
+        try list(field, upTo: count) { reader throws(FrameError) in try reader.number(field) }
+    }
+
+    mutating func list<Item>(
+        _ field: StaticString, upTo count: Int = .max, _ item: (inout FrameReader) throws(FrameError) -> Item
+    ) throws(FrameError) -> [Item] {
+        var items: [Item] = []
+        var array = try array(field)
+        while try hasElement(of: &array) {
+            guard items.count < count else { throw FrameError(.tooLong, field: field, at: position) }
+            items.append(try item(&self))
+        }
+        return items
+    }
 }
 
 extension FrameError {
@@ -169,5 +243,71 @@ extension FrameError {
             default: .malformed
             }
         self.init(problem, field: field, at: error.offset)
+    }
+}
+
+/// The JSON of a frame on its way into a value: what its type is, and then its fields in any order.
+struct FrameObject {
+    var reader: FrameReader
+    /// The type that its fields are read for.
+    let type: FrameWord
+    /// Another type stands behind: of keys that are repeated the last one counts.
+    private(set) var hasAnotherType = false
+    private var object: FrameReader.Container
+
+    /// Begins a frame whose type stands first, as it does when its sender is kind; otherwise looks for it.
+    init(_ bytes: UnsafeRawBufferPointer, lookingForType: Bool, isStrict: Bool) throws(FrameError) {
+        reader = unsafe FrameReader(bytes)
+        reader.isStrict = isStrict
+        object = try reader.object()
+        let (start, container) = (reader.position, object)
+        var type: FrameWord?
+        while let key = try reader.key(of: &object) {
+            if key == "t" { type = try reader.word("t") } else { try reader.skip() }
+            if type != nil, !lookingForType { break }
+        }
+        guard let type else { throw FrameError(.missing, field: "t", at: 0) }
+        self.type = type
+        reader.position = start
+        object = container
+    }
+
+    /// Takes the next key but `t`; nil after the last one, which ends the frame.
+    mutating func key() throws(FrameError) -> FrameWord? {
+        while let key = try reader.key(of: &object) {
+            guard key == "t" else { return key }
+            if try reader.word("t") != type { hasAnotherType = true }
+        }
+        try reader.finish()
+        return nil
+    }
+
+    /// Goes past all fields.
+    mutating func skip() throws(FrameError) { while try key() != nil { try reader.skip() } }
+}
+
+/// Reads a frame with what reads its fields.
+func readFrame<Frame>(
+    _ bytes: UnsafeRawBufferPointer, isStrict: Bool = false, _ read: (inout FrameObject) throws(FrameError) -> Frame?
+) throws(FrameError) -> Frame? {
+    var first = unsafe try FrameObject(bytes, lookingForType: false, isStrict: isStrict)
+    do throws(FrameError) {
+        let frame = try read(&first)
+        if !first.hasAnotherType { return frame }
+    } catch {
+        // Of another type it might be right.
+        guard let last = unsafe try? FrameObject(bytes, lookingForType: true, isStrict: isStrict), last.type != first.type else {
+            throw error
+        }
+    }
+    var last = unsafe try FrameObject(bytes, lookingForType: true, isStrict: isStrict)
+    return try read(&last)
+}
+
+extension Optional {
+    /// A field that the frame needs.
+    func needed(_ field: StaticString) throws(FrameError) -> Wrapped {
+        guard let self else { throw FrameError(.missing, field: field, at: 0) }
+        return self
     }
 }
