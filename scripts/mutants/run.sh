@@ -29,7 +29,7 @@ rm -rf "$copy/Sources" "$copy/Tests"
 mkdir -p "$copy/Sources/HoldfastTesting" "$copy/Tests"
 cp "$here/Package.swift.txt" "$copy/Package.swift"
 for module in "${modules[@]}" $core; do cp -r "Sources/Core/$module" "$copy/Sources/"; done
-cp Sources/Tools/HoldfastTesting/{Explorer,Simulation,Simulation+Drive,SeededGenerator}.swift "$copy/Sources/HoldfastTesting/"
+cp Sources/Tools/HoldfastTesting/{Explorer,Simulation,SeededGenerator}.swift "$copy/Sources/HoldfastTesting/"
 [ "$1" = store ] || cp -r Tests/${core}Tests "$copy/Tests/"
 [ "$1" != wamp ] || cp -r Tests/WAMPAudit "$copy/Sources/"
 # What scripts/mutants/rooms sees, in its simulation, is not asked for here.

@@ -1,3 +1,5 @@
+import MachineCore
+
 /// Reads the language of ``FaultScript``, step by step and word by word.
 struct FaultParser {
     private static let faults = "a fault (cut, stall, swallow, refuse, close, throttle, delay or heal)"
@@ -119,5 +121,128 @@ struct FaultParser {
     private func problem(_ expected: String) -> FaultScriptError {
         let word = words.first ?? end
         return FaultScriptError(line: word.line, column: word.column, expected: expected, found: FaultLexer.quote(word))
+    }
+}
+
+/// Cuts the text of a script into steps of words, each with its place.
+struct FaultLexer {
+    struct Word: Hashable {
+        let text: String
+        let line: Int
+        let column: Int
+    }
+    /// The words of a step, and the place where it ends.
+    struct Step {
+        var words: [Word] = []
+        var end: Word
+    }
+
+    /// The longest part of a word that an error quotes.
+    private static let quoted = 40
+
+    /// The steps of a text, empty ones left out.
+    static func steps(in text: String) -> [Step] {
+        var steps: [Step] = []
+        var words: [Word] = []
+        var (word, line, column, isComment) = ("", 1, 1, false)
+        func place() -> Word { Word(text: "", line: line, column: column) }
+        func endWord() {
+            if !word.isEmpty { words.append(Word(text: word, line: line, column: column - word.count)) }
+            word = ""
+        }
+        func endStep() {
+            endWord()
+            if !words.isEmpty { steps.append(Step(words: words, end: place())) }
+            words = []
+        }
+        for character in text {
+            if character.isNewline {
+                endStep()
+                (line, column, isComment) = (line + 1, 1, false)
+                continue
+            }
+            if character == "#" {
+                endWord()
+                isComment = true
+            }
+            if !isComment {
+                switch character {
+                case ";": endStep()
+                case _ where character.isWhitespace: endWord()
+                default: word.append(character)
+                }
+            }
+            column += 1
+        }
+        endStep()
+        return steps
+    }
+
+    /// What of a word an error shows.
+    static func quote(_ word: Word) -> String {
+        word.text.count > quoted ? word.text.prefix(quoted) + "…" : word.text
+    }
+}
+
+/// How the language of scripts writes times and sizes.
+enum FaultWords {
+    static let times: [(name: String, duration: Duration)] = [
+        ("h", .seconds(3600)), ("m", .seconds(60)), ("s", .seconds(1)), ("ms", .milliseconds(1)), ("us", .microseconds(1)),
+    ]
+    static let sizes: [(name: String, bytes: Int)] = [
+        ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000), ("B", 1),
+    ]
+
+    /// The largest unit that leaves no rest; below a microsecond, the rest is left out.
+    static func time(_ duration: Duration) -> String {
+        let microseconds = duration.withinScript.wholeMicroseconds
+        if microseconds == 0 { return "0s" }
+        for (name, unit) in [("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1000)] as [(String, Int64)]
+        where microseconds.isMultiple(of: unit) {
+            return "\(microseconds / unit)\(name)"
+        }
+        return "\(microseconds)us"
+    }
+
+    static func span(_ range: ClosedRange<Duration>) -> String {
+        range.lowerBound == range.upperBound ? time(range.lowerBound) : "\(time(range.lowerBound))..\(time(range.upperBound))"
+    }
+
+    static func bytes(_ count: Int) -> String {
+        for (name, unit) in sizes where count.isMultiple(of: unit) && count != 0 { return "\(count / unit)\(name)" }
+        return "\(count)B"
+    }
+
+    static func bytes(_ range: ClosedRange<Int>) -> String {
+        range.lowerBound == range.upperBound ? bytes(range.lowerBound) : "\(bytes(range.lowerBound))..\(bytes(range.upperBound))"
+    }
+}
+
+/// Reads a number with its unit, in lower case.
+enum FaultQuantity {
+    /// A time, exact to the nanosecond; nil for anything else, and for more than ``FaultLimits/longest``.
+    static func time(_ text: Substring) -> Duration? {
+        guard let (value, unit) = split(text), let duration = FaultWords.times.first(where: { $0.name == unit })?.duration else {
+            return nil
+        }
+        let nanoseconds = (value * Double(duration / .nanoseconds(1))).rounded()
+        guard nanoseconds <= FaultLimits.longest / .nanoseconds(1) else { return nil }
+        return .nanoseconds(Int64(nanoseconds))
+    }
+
+    /// A number of bytes; nil for anything else, and for what is not in `range`.
+    static func bytes(_ text: Substring, within range: ClosedRange<Int>) -> Int? {
+        guard let (value, unit) = split(text), let factor = FaultWords.sizes.first(where: { $0.name.lowercased() == unit })?.bytes
+        else { return nil }
+        let bytes = (value * Double(factor)).rounded()
+        guard bytes <= Double(range.upperBound), range.contains(Int(bytes)) else { return nil }
+        return Int(bytes)
+    }
+
+    /// Digits, with a point among them perhaps, and what follows.
+    private static func split(_ text: Substring) -> (value: Double, unit: Substring)? {
+        let number = text.prefix { $0 == "." || ("0"..."9").contains($0) }
+        guard number.count <= 20, number.first != ".", number.last != ".", let value = Double(number) else { return nil }
+        return (value, text[number.endIndex...])
     }
 }

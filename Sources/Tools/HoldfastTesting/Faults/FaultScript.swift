@@ -46,3 +46,65 @@ extension FaultScript: CustomStringConvertible {
     /// The script in its language; reading that gives the same script, times being exact to a microsecond.
     public var description: String { steps.map(\.description).joined(separator: "; ") }
 }
+
+/// One step of a ``FaultScript``: what happens, when, how often, and for how long.
+public struct FaultStep: Hashable, Sendable {
+    /// When a step begins; out of a range, the seed decides.
+    public enum Start: Hashable, Sendable {
+        /// This long after the script began.
+        case at(ClosedRange<Duration>)
+        /// This long after the step before is over; a step that recurs is not waited for.
+        case after(ClosedRange<Duration>)
+    }
+
+    /// When it begins; nil for with the script, or one interval later if it recurs.
+    public var start: Start?
+    /// How long after one time comes the next, a millisecond at least; nil if it happens once.
+    public var interval: ClosedRange<Duration>?
+    /// What happens.
+    public var fault: Fault
+    /// How long it holds; nil for until the end, or until ``Fault/heal``.
+    ///
+    /// For a fault that is over at once it says nothing.
+    public var length: ClosedRange<Duration>?
+
+    /// A step.
+    public init(
+        _ fault: Fault, start: Start? = nil, every interval: ClosedRange<Duration>? = nil, for length: ClosedRange<Duration>? = nil
+    ) {
+        (self.fault, self.start, self.interval, self.length) = (fault, start, interval, length)
+    }
+}
+
+extension FaultStep: CustomStringConvertible {
+    /// As it stands in a script, such as `at 20s stall for 8s`.
+    public var description: String {
+        var words: [String] = []
+        switch start {
+        case .at(let range): words.append("at \(FaultWords.span(range))")
+        case .after(let range): words.append("after \(FaultWords.span(range))")
+        case nil: break
+        }
+        if let interval { words.append("every \(FaultWords.span(interval))") }
+        words.append(fault.description)
+        if let length, fault.lasts { words.append("for \(FaultWords.span(length))") }
+        return words.joined(separator: " ")
+    }
+}
+
+/// Where a text is no ``FaultScript``, and what should stand there.
+public struct FaultScriptError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The line, from 1.
+    public let line: Int
+    /// The character in the line, from 1.
+    public let column: Int
+    /// What would do there, in words.
+    public let expected: String
+    /// What stands there; empty at the end of a step.
+    public let found: String
+
+    /// Such as `line 1, column 7: expected a time such as 250ms or 5s..9s, found "soon"`.
+    public var description: String {
+        "line \(line), column \(column): expected \(expected), found " + (found.isEmpty ? "the end of the step" : "\"\(found)\"")
+    }
+}

@@ -1,7 +1,7 @@
 #if SwiftNIO
-    import WebSocketRuntime
     import NIOCore
     import NIOPosix
+    import WebSocketRuntime
 
     /// A TCP relay on this machine that misbehaves on demand: put it between a client and a server, and cut, stall, slow or refuse.
     ///
@@ -135,6 +135,137 @@
             state.withLockedValue { $0.channels[id] = channel }
             channel.closeFuture.whenComplete { _ in
                 state.withLockedValue { $0.channels[id] = nil }
+            }
+        }
+
+        /// How long bytes take from one side to the other, each way; by default no time.
+        ///
+        /// A change counts for what is sent from then on. With a ``delay`` that is drawn by chance, this is its least.
+        public var latency: Duration {
+            get { delay.lowerBound }
+            set { delay = newValue...newValue }
+        }
+
+        /// How long bytes take from one side to the other, each way, drawn anew for every piece that is read; by default no time.
+        ///
+        /// Nothing overtakes what was sent before. A change counts for what is sent from then on.
+        public var delay: ClosedRange<Duration> {
+            get { conditions.present.delay }
+            set {
+                let range = newValue.clamped(to: .zero...FaultLimits.longest)
+                conditions.change { $0.delay = range }
+            }
+        }
+
+        /// Breaks every connection at once, what is under way is lost; new ones are welcome.
+        public func cut(_ ending: LinkEnding = .fin) {
+            state.withLockedValue { Array($0.channels.values) }.hangUp(ending)
+        }
+
+        /// Breaks every connection once it has carried some of these many bytes, both ways counted together; nil for no limit.
+        ///
+        /// How many is drawn for each connection. For those that are open, it counts from now.
+        public func cut(after bytes: ClosedRange<Int>?, _ ending: LinkEnding = .fin) {
+            conditions.limit(bytes?.clamped(to: 1 ... .max), ending)
+        }
+
+        /// Passes nothing on from now, in both directions, and breaks nothing: a link without a signal.
+        ///
+        /// Neither side hears of it, not even when the other goes away. New connections are taken, and stalled as well. Nothing is lost, and
+        /// little is taken: whoever sends on, has to wait.
+        public func stall() { conditions.change { $0.isStalled = true } }
+
+        /// Takes everything from now and passes nothing on in these directions: a half-open link.
+        ///
+        /// The other side hears nothing, not even that this one goes away. New connections are taken, and what they send is swallowed as well.
+        /// A connection that has lost something stays deaf in that direction after ``resume()``, until one of its sides ends it.
+        public func swallow(_ directions: LinkDirections = .both) { conditions.change { $0.swallowed = directions } }
+
+        /// Passes everything on again, and what had waited; what was swallowed is lost.
+        public func resume() {
+            conditions.change { ($0.isStalled, $0.swallowed) = (false, []) }
+        }
+
+        /// Lets no more bytes a second pass, all connections together, in each of these directions; nil for no limit.
+        ///
+        /// At most 10 GiB a second, at least one byte. Whoever sends faster has to wait: the system's buffers fill, the link's do not.
+        public func throttle(_ directions: LinkDirections = .both, to bytesPerSecond: Int?) {
+            conditions.throttle(directions, to: bytesPerSecond)
+        }
+
+        /// Hangs up on whoever connects from now on.
+        public func refuse() { state.withLockedValue { $0.isRefusing = true } }
+
+        /// Welcomes new connections again.
+        public func welcome() { state.withLockedValue { $0.isRefusing = false } }
+
+        /// Ends every fault; what is broken stays broken.
+        ///
+        /// - Throws: `IOError` if somebody else has taken the port that was closed.
+        public func heal() async throws {
+            resume()
+            welcome()
+            delay = .zero ... .zero
+            throttle(to: nil)
+            cut(after: nil)
+            try await openPort()
+        }
+
+        /// Lets a fault begin; those that last hold until ``lift(_:)``.
+        ///
+        /// - Throws: `IOError`, for ``Fault/heal`` alone, if somebody else has taken the port that was closed.
+        public func apply(_ fault: Fault) async throws {
+            switch fault {
+            case .cut(let ending): cut(ending)
+            case .cutAfter(let bytes, let ending): cut(after: bytes, ending)
+            case .stall: stall()
+            case .swallow(let directions): conditions.change { $0.swallowed.formUnion(directions) }
+            case .refuse: refuse()
+            case .close: try await closePort()
+            case .throttle(let rate, let directions): throttle(directions, to: rate)
+            case .delay(let range): delay = range
+            case .heal: try await heal()
+            }
+        }
+
+        /// Ends a fault; nothing happens for one that is over at once.
+        ///
+        /// - Throws: `IOError`, for ``Fault/close`` alone, if somebody else has taken the port meanwhile.
+        public func lift(_ fault: Fault) async throws {
+            switch fault {
+            case .cut, .heal: break
+            case .cutAfter: cut(after: nil)
+            case .stall: conditions.change { $0.isStalled = false }
+            case .swallow(let directions): conditions.change { $0.swallowed.subtract(directions) }
+            case .refuse: welcome()
+            case .close: try await openPort()
+            case .throttle(_, let directions): throttle(directions, to: nil)
+            case .delay: delay = .zero ... .zero
+            }
+        }
+
+        /// Plays a script, until its last step or until the task is cancelled; what holds then, goes on holding.
+        ///
+        /// ```swift
+        /// try await link.follow(FaultScript("every 5s..9s cut; at 20s stall 8s"), seed: 1)
+        /// ```
+        /// - Parameters:
+        ///   - script: What to do, and when; counted from this call.
+        ///   - seed: Decides whatever the script leaves open; the same seed, the same faults.
+        ///   - clock: What the times are measured with: a ``ManualClock``, and the test says when the next fault comes.
+        ///   - tell: Called with each fault once it was done; the next one waits for it.
+        /// - Throws: `CancellationError` when cancelled; `IOError` if somebody else has taken the port that was closed.
+        public func follow<C: Clock>(
+            _ script: FaultScript, seed: UInt64, clock: C = ContinuousClock(), telling tell: (PlannedFault) async -> Void = { _ in }
+        ) async throws where C.Duration == Duration {
+            conditions.reseed(seed)
+            let start = clock.now
+            for planned in FaultPlan(script, seed: seed) {
+                let moment = start.advanced(by: planned.time)
+                if clock.now < moment { try await clock.sleep(until: moment, tolerance: nil) }
+                try Task.checkCancellation()
+                if planned.isEnd { try await lift(planned.fault) } else { try await apply(planned.fault) }
+                await tell(planned)
             }
         }
     }

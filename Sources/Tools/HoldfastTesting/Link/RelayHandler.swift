@@ -2,6 +2,14 @@
     import DequeModule
     import NIOCore
 
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #endif
+
     /// Reads one side of a relay and writes to the other: in order, after the delay, no faster than the other side or a throttle takes it.
     final class RelayHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
@@ -199,6 +207,53 @@
                 pass()
             }
             alarm = (due, task)
+        }
+    }
+
+    /// What the two sides of one relayed connection may still carry together.
+    final class RelayBudget {
+        private let conditions: LinkConditions
+        private var limit: LinkConditions.Limit?
+        private var left = Int.max
+
+        /// Whether the connection is to break, or breaks just now.
+        var isSpent: Bool { left <= 0 }
+
+        init(_ conditions: LinkConditions) { self.conditions = conditions }
+
+        /// How many bytes may pass before the connection breaks, under the limit that holds now.
+        func left(under limit: LinkConditions.Limit?) -> Int {
+            if limit != self.limit {
+                self.limit = limit
+                left = limit.map(conditions.draw) ?? .max
+            }
+            return left
+        }
+
+        /// Says that bytes have passed.
+        func spend(_ count: Int) {
+            if limit != nil { left -= count }
+        }
+    }
+
+    extension Channel {
+        /// Closes the connection at once, as an end or as a reset.
+        func hangUp(_ ending: LinkEnding) { [self as any Channel].hangUp(ending) }
+
+        /// Nothing lingers: the system forgets what is not sent yet, and says so with RST.
+        fileprivate func forgetWhatWaits() -> EventLoopFuture<Void> {
+            (self as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)) ?? eventLoop.makeSucceededVoidFuture()
+        }
+    }
+
+    extension [any Channel] {
+        /// Closes the connections at once, as ends or as resets.
+        func hangUp(_ ending: LinkEnding) {
+            guard ending == .rst, let loop = first?.eventLoop else { return forEach { $0.close(promise: nil) } }
+            // All are made ready before one closes: the end of one side of a link ends the other, too, and that would be no reset.
+            EventLoopFuture.andAllComplete(map { $0.forgetWhatWaits() }, on: loop).whenComplete { _ in
+                for channel in self { channel.close(promise: nil) }
+            }
         }
     }
 #endif

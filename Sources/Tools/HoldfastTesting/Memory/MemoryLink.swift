@@ -1,3 +1,4 @@
+import DequeModule
 import Holdfast
 import WebSocketRuntime
 
@@ -109,8 +110,227 @@ final class MemoryLink {
         }
         alarm = (next, task)
     }
+
+    private static let batchSize = 16 * 1024
+
+    /// Moves what waits at one end to the other; false if nothing could move.
+    func carry(from role: Role) -> Bool {
+        let peer = role.peer
+        if self[role].isOver { return hangUp(peer) }
+        guard self[peer].reads else { return false }
+        if let control = self[role].controls.popFirst() {
+            deliver(control, to: peer)
+            return true
+        }
+        let entries = self[role].ports.outbound.take(upTo: Self.batchSize)
+        guard entries.isEmpty else {
+            if self[role].stalledUntil.take() != nil { feedHeartbeat(role, .activity) }
+            let frames = entries.filter { !$0.isMark }
+            for frame in frames { self[role].traffic.countSent(frame) }
+            self[role].ports.meter.tell(self[role].traffic)
+            deliver(frames, to: peer)
+            for case .mark(let mark) in entries { self[role].ports.outbound.wrote(mark) }
+            return true
+        }
+        if let frame = self[role].closeFrame.take() {
+            deliverClose(frame, to: peer)
+            return true
+        }
+        return self[role].endsOutput && hangUp(peer)
+    }
+
+    /// From when on the peer is measured: something waits for it, and does not move.
+    func measureStall(of role: Role) {
+        guard !self[role].isOver, self[role].ports.outbound.awaitWork() else { return self[role].stalledUntil = nil }
+        if self[role].stalledUntil == nil { self[role].stalledUntil = now + self[role].stall }
+    }
+
+    private func hangUp(_ role: Role) -> Bool {
+        guard !self[role].isOver else { return false }
+        feedClosing(role, .transportEnded)
+        return true
+    }
+
+    private func deliver(_ control: MemoryEnd.Control, to role: Role) {
+        feedHeartbeat(role, .activity)
+        guard !self[role].isDiscarding else { return }
+        switch control {
+        // RFC 6455 §5.5.2: unless a close frame was received.
+        case .ping(let payload): self[role].enqueue(.pong(payload))
+        case .pong(let payload): feedHeartbeat(role, .pong(payload))
+        }
+    }
+
+    private func deliver(_ entries: some Collection<OutboundQueue.Entry>, to role: Role) {
+        guard !entries.isEmpty else { return }
+        feedHeartbeat(role, .activity)
+        var batch = ReceivedBatch()
+        do throws(ProtocolViolation) {
+            for entry in entries where !self[role].isDiscarding {
+                self[role].traffic.countReceived(entry)
+                if let received = try self[role].assembly.receive(entry) { batch.append(received) }
+            }
+            hand(&batch, to: role)
+        } catch {
+            hand(&batch, to: role)
+            fail(role, error)
+        }
+    }
+
+    private func hand(_ batch: inout ReceivedBatch, to role: Role) {
+        self[role].ports.meter.tell(self[role].traffic)
+        if let question = self[role].question, !self[role].questions.isEmpty,
+            question.takeAnswers(from: &batch, to: &self[role].questions)
+        {
+            feedHeartbeat(role, .answered)
+        }
+        // An end that closes reads on, and keeps nothing that its app has no room for.
+        guard !batch.isEmpty, !self[role].isPaused, !self[role].ports.inbound.append(&batch) else { return }
+        self[role].isPaused = true
+        feedHeartbeat(role, .paused)
+    }
+
+    private func deliverClose(_ frame: CloseFrame, to role: Role) {
+        feedHeartbeat(role, .activity)
+        guard !self[role].isDiscarding else { return }
+        self[role].isDiscarding = true
+        feedClosing(role, .peerClose(frame))
+    }
+
+    func feedClosing(_ role: Role, _ input: CloseHandshake.Input) {
+        var effects: [CloseHandshake.Effect] = []
+        self[role].closing.handle(input, at: now, into: &effects)
+        perform(effects, of: role)
+    }
+
+    func wakeClosing(_ role: Role, at now: Moment) {
+        var effects: [CloseHandshake.Effect] = []
+        self[role].closing.wake(at: now, into: &effects)
+        perform(effects, of: role)
+    }
+
+    func feedHeartbeat(_ role: Role, _ input: Heartbeat.Input) {
+        var effects: [Heartbeat.Effect] = []
+        self[role].heartbeat.handle(input, at: now, into: &effects)
+        perform(effects, of: role)
+    }
+
+    func wakeHeartbeat(_ role: Role, at now: Moment) {
+        var effects: [Heartbeat.Effect] = []
+        self[role].heartbeat.wake(at: now, into: &effects)
+        perform(effects, of: role)
+    }
+
+    /// The peer broke a rule: say which, and end (RFC 6455 §7.1.7).
+    func fail(_ role: Role, _ violation: ProtocolViolation) {
+        self[role].isDiscarding = true
+        let error = TransportError(violation)
+        self[role].failure = self[role].failure ?? error
+        self[role].ports.outbound.finish(error, discarding: true)
+        feedClosing(role, .fail(CloseFrame(violation.closeCode, reason: violation.description)))
+    }
+
+    /// Ends at once, without a close handshake.
+    func lose(_ role: Role, _ error: TransportError) {
+        self[role].failure = self[role].failure ?? error
+        feedClosing(role, .transportEnded)
+    }
+
+    func ping(_ role: Role, _ patience: Duration, _ pong: LinkOutcome<Result<Duration, TransportError>>) {
+        guard !self[role].closing.isClosing else { return pong.settle(.failure(self[role].failure ?? .closing)) }
+        self[role].lastPing += 1
+        let id = self[role].lastPing
+        self[role].pings[id] = pong
+        feedHeartbeat(role, .pingRequested(id: id, patience: patience))
+    }
+
+    private func perform(_ effects: [CloseHandshake.Effect], of role: Role) {
+        for effect in effects {
+            switch effect {
+            case .sendClose(let frame):
+                self[role].closeFrame = frame
+                self[role].ports.outbound.finish(self[role].failure ?? .closing, discarding: false)
+            case .endOutput: self[role].endsOutput = true
+            case .endTransport: break  // The machine's phase says it.
+            case .finished(let record): finish(role, record)
+            }
+        }
+    }
+
+    private func finish(_ role: Role, _ record: CloseRecord) {
+        var error = self[role].failure ?? TransportError(ending: record)
+        error?.record = record
+        if self[role].heartbeat.meetsSilence { error?.wasIdle = true }
+        self[role].failure = error
+        let ports = self[role].ports
+        // First, so that whoever hears of the end finds the record.
+        ports.ending.settle((record, error))
+        ports.inbound.finish(error.map { .failure($0) } ?? .success(()))
+        ports.outbound.finish(error ?? .closing, discarding: false)
+        ports.outbound.finishMarks()
+        feedHeartbeat(role, .ended)
+        self[role].observer = nil
+    }
+
+    private func perform(_ effects: [Heartbeat.Effect], of role: Role) {
+        for effect in effects {
+            switch effect {
+            case .sendPing(let payload): send(payload, of: role)
+            case .roundTrip(let id, let duration):
+                self[role].observer?.roundTrip(duration, isAutomatic: id == nil)
+                if let id { self[role].pings.removeValue(forKey: id)?.settle(.success(duration)) }
+            case .expired(let id):
+                let end = self[role].failure ?? .closing
+                let error = self[role].closing.isClosing ? end : TransportError(.timedOut, "no pong came in time")
+                self[role].pings.removeValue(forKey: id)?.settle(.failure(error))
+            case .dead: lose(role, TransportError(.unresponsive, "the peer was silent for too long and answered no ping"))
+            }
+        }
+    }
+
+    private func send(_ ping: [UInt8], of role: Role) {
+        guard let question = self[role].question, self[role].heartbeat.isAutomatic(ping) else {
+            self[role].enqueue(.ping(ping))
+            return feedHeartbeat(role, .written(ping))
+        }
+        guard (try? self[role].ports.outbound.offer(question.make())) == true else { return feedHeartbeat(role, .postponed) }
+        self[role].questions.ask(at: now, patience: self[role].patience)
+        feedHeartbeat(role, .written(ping))
+    }
 }
 
 extension TransportError {
     fileprivate static let dropped = TransportError(.lost, "the connection was dropped by this side")
+}
+
+extension LinkTraffic {
+    fileprivate mutating func countSent(_ entry: OutboundQueue.Entry) {
+        self += LinkTraffic(bytesOut: entry.byteCount, messagesOut: entry.isLast ? 1 : 0, payloadOut: entry.byteCount)
+    }
+
+    fileprivate mutating func countReceived(_ entry: OutboundQueue.Entry) {
+        self += LinkTraffic(bytesIn: entry.byteCount, messagesIn: entry.isLast ? 1 : 0, payloadIn: entry.byteCount)
+    }
+}
+
+extension OutboundQueue.Entry {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .message(let message): message.byteCount
+        case .chunk(let chunk, _): chunk.bytes.count
+        case .mark: 0
+        }
+    }
+
+    /// A message ends with it.
+    fileprivate var isLast: Bool {
+        if case .chunk(let chunk, _) = self { chunk.isLast } else { true }
+    }
+
+    /// Whether it is nothing for the peer.
+    fileprivate var isMark: Bool { if case .mark = self { true } else { false } }
+}
+
+extension Role {
+    var peer: Role { self == .client ? .server : .client }
 }

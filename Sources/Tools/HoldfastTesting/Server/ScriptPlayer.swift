@@ -1,5 +1,5 @@
 #if SwiftNIO
-    import Holdfast
+    public import Holdfast
     import NIOCore
 
     /// Plays a script to one connection, step by step.
@@ -130,6 +130,158 @@
                 default: throw mismatch(index, expected, heard)
                 }
             }
+        }
+    }
+
+    /// What a ``ScriptedServer`` knows of one connection.
+    public struct ScriptedVisit: Hashable, Sendable {
+        /// How many messages are kept, and how many bytes of them; further ones are only counted.
+        static let (mostMessages, mostBytes) = (10_000, 16 << 20)
+
+        /// The request to open the connection; nil until it has come.
+        public private(set) var request: RequestHead?
+        /// The messages that came, in order: the first 10,000 of them, and 16 MiB at most.
+        public private(set) var messages: [Message] = []
+        /// How many messages came.
+        public private(set) var messageCount = 0
+        /// How many pings came.
+        public private(set) var pingCount = 0
+        /// The client's close frame.
+        public private(set) var close: CloseFrame?
+        /// Whether the connection is over.
+        public internal(set) var isOver = false
+        /// Whether the script has come to its end, be it that the client did not do what it expects.
+        public internal(set) var isPlayed = false
+        /// What the client did not do as the script expects.
+        public internal(set) var mismatch: ScriptMismatch?
+
+        private var byteCount = 0
+
+        mutating func record(_ heard: Heard) {
+            switch heard {
+            case .request(let request): self.request = request
+            case .message(let message): record(message)
+            case .ping: pingCount += 1
+            case .close(let frame): close = frame
+            case .pong, .end, .silence: break
+            }
+        }
+
+        private mutating func record(_ message: Message) {
+            messageCount += 1
+            byteCount += message.byteCount
+            if messages.count < Self.mostMessages, byteCount <= Self.mostBytes { messages.append(message) }
+        }
+    }
+
+    /// One connection of a scripted server, for use from anywhere; no wait is longer than its patience.
+    struct ScriptedLine: Sendable {
+        let channel: any Channel
+        let patience: Duration
+        private let handler: NIOLoopBound<ScriptedLineHandler>
+
+        /// Call on the channel's event loop.
+        init(_ channel: any Channel, _ handler: ScriptedLineHandler, patience: Duration) {
+            (self.channel, self.patience) = (channel, patience)
+            self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+        }
+
+        /// What the client says next.
+        func next() async -> Heard {
+            let heard = channel.eventLoop.flatSubmit { handler.value.next(within: patience) }
+            do { return try await heard.get() } catch { return .end("the end of the connection") }
+        }
+
+        /// Writes, and waits until the system has taken it; false if it did not.
+        @discardableResult
+        func write(_ bytes: [UInt8]) async -> Bool {
+            let done = channel.eventLoop.makePromise(of: Bool.self)
+            channel.writeAndFlush(ByteBuffer(bytes: bytes)).whenComplete { result in
+                if case .success = result { done.succeed(true) } else { done.succeed(false) }
+            }
+            let alarm = channel.eventLoop.scheduleTask(in: TimeAmount(patience)) { done.succeed(false) }
+            defer { alarm.cancel() }
+            return (try? await done.futureResult.get()) ?? false
+        }
+
+        /// Changes how the connection is answered.
+        func change(_ body: @escaping @Sendable (ScriptedLineHandler) -> Void) async {
+            try? await channel.eventLoop.submit { body(handler.value) }.get()
+        }
+    }
+
+    /// Makes messages and control frames of a client's bytes.
+    struct ClientSpeech {
+        /// The largest message that is taken.
+        static let limit = 16 << 20
+
+        private var buffer = ByteBuffer()
+        private var partial: (kind: Opcode, payload: [UInt8])?
+
+        /// What was fed and not heard yet.
+        var byteCount: Int { buffer.readableBytes }
+
+        mutating func feed(_ bytes: inout ByteBuffer) {
+            buffer.discardReadBytes()
+            buffer.writeBuffer(&bytes)
+        }
+
+        /// What comes next; nil if that is not whole yet.
+        mutating func next() throws(ProtocolViolation) -> Heard? {
+            while let (header, payload) = try frame() {
+                switch header.opcode {
+                case .ping: return .ping(payload)
+                case .pong: return .pong
+                case .close: return .close(try Self.closeFrame(payload))
+                case .continuation: try extend(with: payload)
+                default: try begin(header.opcode, payload)
+                }
+                guard header.isFinal, let whole = partial.take() else { continue }
+                return .message(try Self.message(whole.kind, whole.payload))
+            }
+            return nil
+        }
+
+        private mutating func frame() throws(ProtocolViolation) -> (header: FrameHeader, payload: [UInt8])? {
+            let head = try buffer.withUnsafeReadableBytes { bytes throws(ProtocolViolation) in
+                try FrameHeader.parse(bytes, allowsCompression: false)
+            }
+            guard let (header, length) = head else { return nil }
+            guard let mask = header.mask else { throw ProtocolViolation(.missingMask, "opcode \(header.opcode.rawValue)") }
+            guard header.payloadLength <= Self.limit else {
+                throw ProtocolViolation(.messageTooBig, "\(header.payloadLength) bytes in one frame")
+            }
+            guard buffer.readableBytes >= length + header.payloadLength else { return nil }
+            buffer.moveReaderIndex(forwardBy: length)
+            var payload = buffer.readBytes(length: header.payloadLength) ?? []
+            payload.withUnsafeMutableBytes { mask.apply(to: $0) }
+            return (header, payload)
+        }
+
+        private mutating func begin(_ kind: Opcode, _ payload: [UInt8]) throws(ProtocolViolation) {
+            guard partial == nil else { throw ProtocolViolation(.expectedContinuation, "a message within a message") }
+            partial = (kind, payload)
+        }
+
+        private mutating func extend(with payload: [UInt8]) throws(ProtocolViolation) {
+            guard let size = partial?.payload.count else { throw ProtocolViolation(.unexpectedContinuation, "no message was begun") }
+            guard size + payload.count <= Self.limit else { throw ProtocolViolation(.messageTooBig, "more than \(Self.limit) bytes") }
+            partial?.payload += payload
+        }
+
+        private static func message(_ kind: Opcode, _ payload: [UInt8]) throws(ProtocolViolation) -> Message {
+            guard kind == .text else { return .binary(payload) }
+            var validator = UTF8Validator()
+            let isText = payload.withUnsafeBytes { validator.validate($0) } && validator.isComplete
+            guard isText else { throw ProtocolViolation(.invalidUTF8, "a text message") }
+            return .text(String(decoding: payload, as: UTF8.self))
+        }
+
+        private static func closeFrame(_ payload: [UInt8]) throws(ProtocolViolation) -> CloseFrame {
+            let frame = payload.withUnsafeBytes { bytes in
+                Result { () throws(ProtocolViolation) in try CloseFrame(payload: bytes) }
+            }
+            return try frame.get()
         }
     }
 #endif
