@@ -6,6 +6,14 @@ extension String {
         guard unsafe bytes.isASCII || bytes.elementsEqual(text.utf8) else { return nil }
         self = text
     }
+
+    /// The first character of it that nobody sees, such as `U+202E`; nil if all are seen.
+    package var firstHidden: String? {
+        unicodeScalars.first(where: \.isHidden).map { scalar in
+            let digits = String(scalar.value, radix: 16, uppercase: true)
+            return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        }
+    }
 }
 
 extension UnsafeRawBufferPointer {
@@ -42,5 +50,54 @@ extension UnsafeRawBufferPointer {
             offset &+= 1
         }
         return true
+    }
+
+    /// Whether the bytes are UTF-8, as RFC 3629 §4 has it: found out in place, without making a text of them.
+    package var isUTF8: Bool {
+        var offset = 0
+        while offset < count {
+            if count &- offset >= 8, unsafe loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 {
+                offset &+= 8
+                continue
+            }
+            let first = unsafe self[offset]
+            if first < 0x80 {
+                offset &+= 1
+                continue
+            }
+            // How many bytes follow, and within which bounds the first of them lies: no overlong forms, no surrogates, nothing too large.
+            let (more, bounds): (Int, ClosedRange<UInt8>)
+            switch first {
+            case 0xC2...0xDF: (more, bounds) = (1, 0x80...0xBF)
+            case 0xE0: (more, bounds) = (2, 0xA0...0xBF)
+            case 0xED: (more, bounds) = (2, 0x80...0x9F)
+            case 0xE1...0xEF: (more, bounds) = (2, 0x80...0xBF)
+            case 0xF0: (more, bounds) = (3, 0x90...0xBF)
+            case 0xF1...0xF3: (more, bounds) = (3, 0x80...0xBF)
+            case 0xF4: (more, bounds) = (3, 0x80...0x8F)
+            default: return false
+            }
+            guard count &- offset > more, unsafe bounds.contains(self[offset &+ 1]) else { return false }
+            for place in 1..<more {
+                guard unsafe self[offset &+ 1 &+ place] & 0xC0 == 0x80 else { return false }
+            }
+            offset &+= more &+ 1
+        }
+        return true
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether nobody sees it where text is shown, it looks like a space and is none, or it changes how the text around it is shown.
+    ///
+    /// Directions (U+202A to U+202E, U+2066 to U+2069, U+200E, U+200F, U+061C), characters without a width (U+200B to U+200D, U+2060, U+FEFF,
+    /// variation selectors, fillers), tags (U+E0000 to U+E007F), blanks other than U+0020 (such as U+00A0 and U+2800), ends of lines and
+    /// control characters: with them two names look the same.
+    package var isHidden: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        case .spaceSeparator: self != " "
+        default: properties.isDefaultIgnorableCodePoint || (0xE0000...0xE0FFF).contains(value) || value == 0x2800
+        }
     }
 }

@@ -70,4 +70,108 @@ extension ByteReader {
         }
         return ValueMap(entries)
     }
+
+    /// Takes an integer; nil, and goes nowhere, if something else is next.
+    ///
+    /// One of more than 18 digits comes out as `Int64.max`, or as its negative: callers take none so far from 0.
+    package mutating func jsonInteger() -> Int64? {
+        skipSpace()
+        let start = position
+        if peek() == UInt8(ascii: "-") { position &+= 1 }
+        let (digits, first) = (position, peek())
+        var number: Int64 = 0
+        while let byte = peek(), byte &- UInt8(ascii: "0") < 10 {
+            number = number < 100_000_000_000_000_000 ? number &* 10 &+ Int64(byte &- UInt8(ascii: "0")) : .max
+            position &+= 1
+        }
+        // RFC 8259 §6: no leading zeros.
+        let isInteger = position == digits &+ 1 || position > digits && first != UInt8(ascii: "0")
+        guard isInteger, peek() != UInt8(ascii: "."), peek().map({ $0 | 0x20 }) != UInt8(ascii: "e") else {
+            position = start
+            return nil
+        }
+        return digits > start ? -number : number
+    }
+
+    /// Takes a number as RFC 8259 §6 has it.
+    mutating func jsonNumber() throws(CodecError) -> JSONNumber {
+        let start = position
+        let isNegative = peek() == UInt8(ascii: "-")
+        if isNegative { position &+= 1 }
+        var digits = DecimalDigits()
+        let whole = position
+        try take(digits: &digits)
+        if position - whole > 1, unsafe base.load(fromByteOffset: whole, as: UInt8.self) == UInt8(ascii: "0") {
+            throw CodecError(.malformed, at: whole)
+        }
+        var isWhole = true
+        if peek() == UInt8(ascii: ".") {
+            position &+= 1
+            let fraction = position
+            try take(digits: &digits)
+            (isWhole, digits.exponent) = (false, fraction - position)
+        }
+        if let byte = peek(), byte | 0x20 == UInt8(ascii: "e") {
+            isWhole = false
+            try takeExponent(into: &digits)
+        }
+        if isWhole, let number = digits.number {
+            if !isNegative { return .unsigned(number) }
+            if number <= 1 << 63 { return .negative(Int64(truncatingIfNeeded: 0 &- number)) }
+        }
+        if let magnitude = digits.exactDouble { return .float(isNegative ? -magnitude : magnitude) }
+        let text = unsafe String(decoding: bytes(from: start, to: position), as: UTF8.self)
+        guard let number = Double(text), number.isFinite else { throw CodecError(.overflow, at: start) }
+        return .float(number)
+    }
+
+    /// Takes digits, of which there must be one.
+    private mutating func take(digits: inout DecimalDigits) throws(CodecError) {
+        let start = position
+        while let byte = peek(), byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") {
+            digits.append(byte - UInt8(ascii: "0"))
+            position &+= 1
+        }
+        if position == start { throw unexpected }
+    }
+
+    private mutating func takeExponent(into digits: inout DecimalDigits) throws(CodecError) {
+        position &+= 1
+        let isNegative = peek() == UInt8(ascii: "-")
+        if isNegative || peek() == UInt8(ascii: "+") { position &+= 1 }
+        var exponent = DecimalDigits()
+        try take(digits: &exponent)
+        // Beyond this only the slow way tells what comes out.
+        guard let number = exponent.number, number < 10_000 else { return digits.number = nil }
+        digits.exponent += isNegative ? -Int(number) : Int(number)
+    }
+}
+
+/// A number of JSON, exact where an integer of 64 bits can be.
+enum JSONNumber: Equatable {
+    case unsigned(UInt64)
+    case negative(Int64)
+    case float(Double)
+}
+
+/// Digits as they come in, and the power of ten they stand before.
+private struct DecimalDigits {
+    /// Nil once they are too many.
+    var number: UInt64? = 0
+    var exponent = 0
+
+    mutating func append(_ digit: UInt8) {
+        guard let before = number else { return }
+        let (product, tooLarge) = before.multipliedReportingOverflow(by: 10)
+        let (sum, overflow) = product.addingReportingOverflow(UInt64(digit))
+        number = tooLarge || overflow ? nil : sum
+    }
+
+    /// The number as a double where one rounding makes it: both factors are exact (Clinger, 1990).
+    var exactDouble: Double? {
+        guard let number, number <= 1 << 53, (-22...22).contains(exponent) else { return nil }
+        var power = 1.0
+        for _ in 0..<abs(exponent) { power *= 10 }
+        return exponent < 0 ? Double(number) / power : Double(number) * power
+    }
 }

@@ -85,3 +85,132 @@ extension ByteReader {
         }
     }
 }
+
+extension Timestamp: CustomStringConvertible, LosslessStringConvertible {
+    /// The time as RFC 3339 writes it, in UTC: `2026-11-21T09:30:00.25Z`.
+    ///
+    /// Years before 0 and after 9999 have a sign, as ISO 8601 allows but RFC 3339 does not.
+    public var description: String {
+        let (day, second) = seconds.flooredDivision(by: 86400)
+        let (year, month, dayOfMonth) = Self.date(ofDay: day)
+        let yearText = (0...9999).contains(year) ? Self.padded(year, 4) : (year < 0 ? "-" : "+") + Self.padded(abs(year), 4)
+        var text = yearText + "-" + Self.padded(month, 2) + "-" + Self.padded(dayOfMonth, 2)
+        text += "T" + Self.padded(second / 3600, 2) + ":" + Self.padded(second / 60 % 60, 2) + ":" + Self.padded(second % 60, 2)
+        if nanoseconds > 0 {
+            var digits = Self.padded(Int64(nanoseconds), 9)
+            while digits.hasSuffix("0") { digits.removeLast() }
+            text += "." + digits
+        }
+        return text + "Z"
+    }
+
+    /// The time that a text of RFC 3339 names, with any offset and to the nanosecond; nil if it names none.
+    ///
+    /// A year that has a sign may have more than four digits.
+    public init?(_ description: String) {
+        var text = TimeText(rest: Substring(description).utf8)
+        let sign: Int64? = text.take("+") ? 1 : text.take("-") ? -1 : nil
+        guard let year = text.year(isSigned: sign != nil).map({ $0 * (sign ?? 1) }), text.take("-"), let month = text.number(digits: 2),
+            (1...12).contains(month),
+            text.take("-"), let day = text.number(digits: 2), (1...Self.days(inMonth: month, of: year)).contains(day),
+            text.take("T") || text.take("t") || text.take(" "),
+            let hour = text.number(digits: 2), hour < 24, text.take(":"), let minute = text.number(digits: 2), minute < 60,
+            text.take(":"), let second = text.number(digits: 2), second < 60, let fraction = text.fraction(), let offset = text.offset(),
+            text.rest.isEmpty
+        else { return nil }
+        let days = Self.day(of: year, month, day)
+        let rest = hour * 3600 + minute * 60 + second - offset
+        // Counted towards 1970: the first day of all is not whole.
+        let (whole, isTooFar) = (days + (days < 0 ? 1 : 0)).multipliedReportingOverflow(by: 86400)
+        let (seconds, isBeyond) = whole.addingReportingOverflow(rest - (days < 0 ? 86400 : 0))
+        guard !isTooFar, !isBeyond else { return nil }
+        self.init(seconds: seconds, nanoseconds: fraction)
+    }
+
+    private static func padded(_ number: Int64, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(width - digits.count, 0)) + digits
+    }
+
+    // Days from the civil calendar and back: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". Years start in March there.
+    private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let (era, dayOfEra) = (day + 719_468).flooredDivision(by: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shifted = (5 * dayOfYear + 2) / 153
+        let month = shifted < 10 ? shifted + 3 : shifted - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1)
+    }
+
+    private static func day(of year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let (era, yearOfEra) = (month <= 2 ? year - 1 : year).flooredDivision(by: 400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    private static func days(inMonth month: Int64, of year: Int64) -> Int64 {
+        if month == 2 { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28 }
+        return [4, 6, 9, 11].contains(month) ? 30 : 31
+    }
+}
+
+extension Int64 {
+    fileprivate func flooredDivision(by divisor: Int64) -> (Int64, Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}
+
+/// What is left to read of a time's text.
+private struct TimeText {
+    var rest: Substring.UTF8View
+
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard let byte = rest.first, UInt32(byte) == character.value else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    mutating func digit() -> Int64? {
+        guard let byte = rest.first, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+        rest.removeFirst()
+        return Int64(byte - UInt8(ascii: "0"))
+    }
+
+    mutating func number(digits: Int) -> Int64? {
+        var number: Int64 = 0
+        for _ in 0..<digits {
+            guard let digit = digit() else { return nil }
+            number = number * 10 + digit
+        }
+        return number
+    }
+
+    /// Four digits; with a sign also more, as far as times go.
+    mutating func year(isSigned: Bool) -> Int64? {
+        guard var year = number(digits: 4) else { return nil }
+        while isSigned, year < 100_000_000_000, let digit = digit() { year = year * 10 + digit }
+        return year
+    }
+
+    /// The nanoseconds behind a point, 0 without one; further digits are passed over.
+    mutating func fraction() -> UInt32? {
+        guard take(".") else { return 0 }
+        guard var nanoseconds = digit() else { return nil }
+        var digits = 1
+        while let digit = digit() {
+            if digits < 9 { (nanoseconds, digits) = (nanoseconds * 10 + digit, digits + 1) }
+        }
+        for _ in digits..<9 { nanoseconds *= 10 }
+        return UInt32(nanoseconds)
+    }
+
+    /// The seconds by which the clock is ahead of UTC.
+    mutating func offset() -> Int64? {
+        if take("Z") || take("z") { return 0 }
+        let sign: Int64
+        if take("+") { sign = 1 } else if take("-") { sign = -1 } else { return nil }
+        guard let hours = number(digits: 2), hours < 24, take(":"), let minutes = number(digits: 2), minutes < 60 else { return nil }
+        return sign * (hours * 3600 + minutes * 60)
+    }
+}
