@@ -93,3 +93,70 @@ public struct AdaptiveRate: Machine, Hashable {
         effects.append(.keep(share))
     }
 }
+
+/// When a series is thinned out because the link does not keep up, and how far.
+public struct AdaptiveRatePolicy: Hashable, Sendable {
+    /// More bytes than this that wait to be sent are too many, and half of it or less is few; by default 64 KiB.
+    public var backlog: Int
+    /// A round trip of more than so many times the shortest one is too long, and half of that or less is short; by default 4.
+    public var roundTripFactor: Int
+    /// No round trip up to this is too long, whatever the shortest was; by default 300 ms.
+    public var roundTripFloor: Duration
+    /// The least share that is kept; by default 1 of 32.
+    public var least: SampleShare
+    /// How much more is kept after an ``interval`` in which all went well; by default 1/16 of all values.
+    public var step: SampleShare
+    /// The time between two changes in the same direction, and how long all must go well before more is kept; by default a second.
+    public var interval: Duration
+
+    /// A policy.
+    public init(
+        backlog: Int = 64 << 10, roundTripFactor: Int = 4, roundTripFloor: Duration = .milliseconds(300),
+        least: SampleShare = .oneOf(32), step: SampleShare = .oneOf(16), interval: Duration = .seconds(1)
+    ) {
+        (self.backlog, self.roundTripFactor, self.roundTripFloor) = (backlog, roundTripFactor, roundTripFloor)
+        (self.least, self.step, self.interval) = (least, step, interval)
+    }
+}
+
+/// How many of a series of values are kept: parts of 1024, at least one.
+public struct SampleShare: Hashable, Comparable, Sendable {
+    /// What stands for all.
+    public static let denominator = 1024
+    /// All of them.
+    public static let all = SampleShare(parts: denominator)
+
+    /// How many of 1024.
+    public let parts: Int
+
+    /// So many of 1024; at least one, and no more than all.
+    public init(parts: Int) { self.parts = min(max(parts, 1), Self.denominator) }
+
+    /// One of so many.
+    public static func oneOf(_ count: Int) -> SampleShare { SampleShare(parts: denominator / max(count, 1)) }
+
+    /// Between 0 and 1.
+    public var fraction: Double { Double(parts) / Double(Self.denominator) }
+
+    /// Whether `lhs` keeps less than `rhs`.
+    public static func < (lhs: SampleShare, rhs: SampleShare) -> Bool { lhs.parts < rhs.parts }
+}
+
+/// Keeps a share of a series evenly and without chance: of any m values in a row the share of m, rounded up or down.
+///
+/// The first value is always kept. After a change of the share the promise holds for what comes from there on.
+public struct EvenSampler: Hashable, Sendable {
+    /// How much of a value is owed, in parts; less than a whole one.
+    private var credit = SampleShare.denominator - 1
+
+    /// A sampler that has seen nothing.
+    public init() {}
+
+    /// Whether the next value is kept.
+    public mutating func keeps(_ share: SampleShare) -> Bool {
+        credit += share.parts
+        guard credit >= SampleShare.denominator else { return false }
+        credit -= SampleShare.denominator
+        return true
+    }
+}
