@@ -80,3 +80,66 @@ package enum QuotesReply: Hashable, Sendable {
         }
     }
 }
+
+/// What a client asks for; see docs/quotes-protocol.md.
+///
+/// Nothing is checked yet but the types.
+package enum QuotesRequest: Hashable, Sendable {
+    /// Show these symbols, at most `rate` updates a second; nil: as before, 0: without limit.
+    case subscribe(id: Int64, symbols: [String], rate: Int64?)
+    /// Show those of this subscription no more.
+    case unsubscribe(id: Int64)
+    /// Something was lost: send everything in full again, with this number.
+    case resync(round: Int64)
+}
+
+/// Why a server did not do what a client asked for; a later server may have more.
+public struct QuotesRefusalCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// As it is on the wire.
+    public let rawValue: String
+
+    /// A code, as it is on the wire.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Not to be decoded, or a value out of its range.
+    public static let badRequest = QuotesRefusalCode(rawValue: "bad_request")
+    /// A pattern is empty, longer than 32 characters, or has a character that no symbol has.
+    public static let badPattern = QuotesRefusalCode(rawValue: "bad_pattern")
+    /// More than 100 patterns in one subscription.
+    public static let tooManyPatterns = QuotesRefusalCode(rawValue: "too_many_patterns")
+    /// More than 64 subscriptions at once.
+    public static let tooManySubscriptions = QuotesRefusalCode(rawValue: "too_many_subscriptions")
+    /// An end to a subscription that there is not.
+    public static let unknownSubscription = QuotesRefusalCode(rawValue: "unknown_subscription")
+
+    /// As it is on the wire.
+    public var description: String { rawValue }
+}
+
+/// What one side takes from the other at most; see docs/quotes-protocol.md.
+package enum QuotesLimits {
+    /// Symbols of a market.
+    package static let symbols = 100_000
+    /// Bytes of a message from a client.
+    package static let requestBytes = 16 * 1024
+    /// Subscriptions of a connection: as many as a word has bits.
+    package static let subscriptions = 64
+    /// Patterns of one subscription.
+    package static let patterns = 100
+    /// Updates a second.
+    package static let rate: Int64 = 1000
+    /// Errors that a client has not read.
+    package static let unreadErrors = 16
+    /// Quotes in a part of a snapshot, as sent.
+    package static let quotesSent = 200
+    /// How often a symbol is compared with a pattern for a part of a snapshot.
+    package static let patternsTried = 20_000
+    /// Ticks in a message, as sent.
+    package static let ticksSent = 1000
+    /// Quotes or ticks in a message, as read.
+    package static let entriesRead = 10_000
+    /// How long a server says nothing to a client that is subscribed.
+    package static let beat = Duration.seconds(5)
+    /// The largest id of a subscription.
+    package static let subscriptionID: Int64 = (1 << 32) - 1
+}

@@ -185,3 +185,119 @@ extension ConnectionEnd {
         .close(.policyViolation, reason: "\(count) symbols are too many")
     }
 }
+
+/// What the app and the link do.
+extension Book {
+    mutating func open(at now: Moment, into effects: inout [Effect]) {
+        phase = .greeting
+        invalidate(into: &effects)
+        (expected, round, garbage, placeBySymbol) = (1, 0, 0, [])
+        (nextResync, owesResync) = (now, false)
+        counts.connections += 1
+        for index in subscriptions.indices {
+            subscriptions[index].standing = .awaited
+            effects.append(.send(request(for: index)))
+        }
+        expectMore(at: now)
+    }
+
+    mutating func unsubscribe(_ id: Int64, at now: Moment, into effects: inout [Effect]) {
+        guard let index = subscriptions.firstIndex(where: { $0.id == id }) else { return }
+        subscriptions.remove(at: index)
+        if isOpen { effects.append(.send(.unsubscribe(id: id))) }
+        var gone: [Int] = []
+        for place in slots.indices where slots[place].isListed && !isWanted(slots[place].name) {
+            slots[place].isListed = false
+            gone.append(place)
+        }
+        if !gone.isEmpty { effects.append(.event(.changed(gone))) }
+        if isOpen { settle(at: now) }
+    }
+
+    func isWanted(_ name: String) -> Bool { subscriptions.contains { $0.patterns.contains { $0.matches(name) } } }
+
+    /// Something was lost: asks for everything again, though not too often.
+    mutating func lose(at now: Moment, into effects: inout [Effect]) {
+        invalidate(into: &effects)
+        for index in subscriptions.indices where subscriptions[index].standing == .complete { subscriptions[index].standing = .awaited }
+        // A server that only loses makes no progress, so further losses buy it no time.
+        if phase == .following { expectMore(at: now) }
+        owesResync = true
+        if now >= nextResync { resync(at: now, into: &effects) }
+    }
+
+    mutating func resync(at now: Moment, into effects: inout [Effect]) {
+        owesResync = false
+        nextResync = now + policy.resyncSpacing
+        round += 1
+        counts.resyncs += 1
+        effects.append(.send(.resync(round: round)))
+        settle(at: now)
+    }
+
+    mutating func distrust(at now: Moment, into effects: inout [Effect]) {
+        counts.garbage += 1
+        garbage += 1
+        if garbage >= policy.garbageLimit { giveUp(.garbage, into: &effects) } else { lose(at: now, into: &effects) }
+    }
+
+    /// Waits for nothing more but a sign of life, if all that was asked for has come.
+    mutating func settle(at now: Moment) {
+        if phase == .filling, !owesResync, subscriptions.allSatisfy({ $0.standing != .awaited }) {
+            (phase, patienceEnds) = (.following, nil)
+        }
+        if phase == .following, hasBeat != (patienceEnds != nil) { awaitBeat(at: now) }
+    }
+
+    /// Gives the server time to say that it lives.
+    mutating func awaitBeat(at now: Moment) { patienceEnds = hasBeat ? now + policy.silence : nil }
+
+    /// Whether the server says every now and then that it lives: to those who see something, and not to others.
+    var hasBeat: Bool { subscriptions.contains { $0.standing == .complete } }
+}
+
+/// How patient a client of quotes is.
+package struct BookPolicy: Hashable, Sendable {
+    /// How long nothing of an unfinished snapshot may come, nor a welcome, before the connection is given up.
+    package var patience: Duration
+    /// How long nothing at all may come: a server that has nothing to tell says so every five seconds.
+    package var silence: Duration
+    /// The least time from one resync to the next: a lossy server is not asked for everything at every gap.
+    package var resyncSpacing: Duration
+    /// How many messages of one connection may be garbage before it is closed.
+    package var garbageLimit: Int
+
+    package init(
+        patience: Duration = .seconds(10), silence: Duration = .seconds(15), resyncSpacing: Duration = .milliseconds(200),
+        garbageLimit: Int = 3
+    ) {
+        (self.patience, self.silence, self.resyncSpacing, self.garbageLimit) = (patience, silence, resyncSpacing, garbageLimit)
+    }
+}
+
+/// What a feed of quotes has seen so far, over all its connections.
+public struct QuoteCounts: Hashable, Sendable {
+    /// Connections that were opened.
+    public var connections: UInt64 = 0
+    /// Messages that were taken: parts of snapshots, and ticks.
+    public var messages: UInt64 = 0
+    /// Quotes that came in full.
+    public var quotes: UInt64 = 0
+    /// Changes that came.
+    public var ticks: UInt64 = 0
+    /// Changes that the server overwrote before it could send them, as it told.
+    public var conflated: UInt64 = 0
+    /// Quotes and ticks that were not newer than what was known, and so not shown.
+    public var stale: UInt64 = 0
+    /// Messages that had come before.
+    public var duplicates: UInt64 = 0
+    /// Holes in the sequence of messages.
+    public var gaps: UInt64 = 0
+    /// How often everything was asked for again, after a gap or garbage.
+    public var resyncs: UInt64 = 0
+    /// Messages that could not be trusted.
+    public var garbage: UInt64 = 0
+
+    /// Nothing yet.
+    public init() {}
+}
