@@ -21,7 +21,7 @@ count() {
     printf '%-10s %4d files %7d lines\n' "$name" "$(wc -w <<< "$files")" "$lines"
 }
 
-count kernel Sources/Core/ProtocolCore Sources/Client/ProtocolClient Sources/Client/HoldfastProtocols Sources/Runtime/WebSocketRuntime/DeadlineTimer.swift
+count kernel Sources/Core/ProtocolCore Sources/Client/ProtocolClient Sources/Client/HoldfastProtocols Sources/Runtime/WebSocketRuntime/Driver.swift
 count quotes Sources/Client/HoldfastQuotes/QuoteDesk.swift Sources/Client/HoldfastQuotes/QuoteShell.swift
 count WAMP Sources/Client/HoldfastWAMP/Desk Sources/Client/HoldfastWAMP/Shell
 count rooms Sources/Client/HoldfastRooms/Desk Sources/Client/HoldfastRooms/Shell

@@ -1,3 +1,13 @@
+import WebSocketCore
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// Where something in PEM comes from.
 public enum PEMSource: Hashable, Sendable {
     /// A file, read for each connection.
@@ -10,6 +20,25 @@ public enum PEMSource: Hashable, Sendable {
         switch self {
         case .file(let path): path
         case .bytes: "given as bytes"
+        }
+    }
+
+    /// What it is if it is no PEM, and how to make that of it; nil if it cannot be read, or nobody can tell.
+    package var mistake: String? { contents.flatMap(PEM.mistake(in:)) }
+
+    /// What is in it; nil for a file that cannot be read.
+    var contents: [UInt8]? {
+        switch self {
+        case .bytes(let bytes): return bytes
+        case .file(let path):
+            guard let file = fopen(path, "r") else { return nil }
+            defer { fclose(file) }
+            var (contents, piece) = ([UInt8](), [UInt8](repeating: 0, count: 16 * 1024))
+            while true {
+                let count = fread(&piece, 1, piece.count, file)
+                guard count > 0 else { return ferror(file) == 0 ? contents : nil }
+                contents += piece[..<count]
+            }
         }
     }
 }
