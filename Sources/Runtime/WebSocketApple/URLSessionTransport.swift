@@ -120,3 +120,45 @@ package final class URLSessionTransport: MessageTransport {
 extension URLSessionTransport: BatchTransport {
     package var inbound: InboundQueue { ports.inbound }
 }
+
+/// What a transport and its link share: all of it may be used from any task.
+final class SystemPorts: Sendable {
+    /// How a connection ended, and why if that was not in peace.
+    typealias Ending = (record: CloseRecord, error: TransportError?)
+
+    let inbound: InboundQueue
+    let outbound: OutboundQueue
+    let ending = LinkOutcome<Ending>()
+    let meter = TrafficMeter()
+
+    init(_ settings: SystemSettings, _ post: AsyncStream<SystemLink.Input>.Continuation) {
+        inbound = InboundQueue(capacity: settings.receiveBuffer) { post.yield(.room) }
+        outbound = OutboundQueue(capacity: settings.sendBuffer) { post.yield(.work) }
+    }
+}
+
+/// What a connection over the system's WebSocket obeys.
+package struct SystemSettings: Sendable {
+    /// The largest message taken or gathered out of pieces, in bytes.
+    package var messageLimit = 1 << 20
+    /// Bytes received and not yet taken, above which no more is asked of the system.
+    package var receiveBuffer = 256 * 1024
+    /// Bytes accepted for sending, above which senders wait.
+    package var sendBuffer = 64 * 1024
+    /// Whether messages are handed over as such or as one piece each.
+    package var delivery = Delivery.messages
+    /// What asks in place of a ping.
+    package var pingMessage: PingMessage?
+    /// From the start to an open connection.
+    package var openTimeout = Duration.seconds(20)
+    /// For the peer's close frame.
+    package var closeTimeout = Duration.seconds(10)
+    /// Silence that calls for a ping; nil: none does.
+    package var pingInterval: Duration? = .seconds(20)
+    /// For a pong.
+    package var pingTimeout = Duration.seconds(10)
+    /// For the system to take a message.
+    package var stallTimeout = Duration.seconds(30)
+
+    package init() {}
+}
