@@ -1,6 +1,7 @@
 public import Holdfast
-public import QuotesCore
 import HoldfastProtocols
+import MachineCore
+public import QuotesCore
 import WebSocketRuntime
 
 /// Quotes that stay true: what a server of the quotes protocol shows, over a socket that survives.
@@ -131,4 +132,97 @@ public final class QuoteFeed: Sendable {
 
     /// Closes the socket for good.
     public func close() async { await socket.close() }
+}
+
+/// Symbols that a ``QuoteFeed`` shows, until it is told to show them no more.
+public struct QuoteSubscription: Hashable, Sendable {
+    let id: Int64
+    /// Which symbols.
+    public let patterns: [SymbolPattern]
+}
+
+/// Why the server does not show what a subscription wants.
+public struct QuoteRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Why, in one word.
+    public let code: QuotesRefusalCode
+    /// Why, for logs; from the server.
+    public let message: String
+
+    /// A refusal, as a feed tells it; for tests of what hears of it.
+    public init(code: QuotesRefusalCode, message: String) { (self.code, self.message) = (code, message) }
+
+    /// Both.
+    public var description: String { "\(code): \(message)" }
+}
+
+/// Why a subscription was not even asked for.
+public struct InvalidSymbolPattern: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The pattern that no symbol can match; nil: there was none at all, or more than 100.
+    public let pattern: String?
+
+    /// An error, as a feed throws it; for tests of what hears of it.
+    public init(pattern: String?) { self.pattern = pattern }
+
+    /// What is wrong.
+    public var description: String {
+        pattern.map { "no symbol can match the pattern \($0.debugDescription)" } ?? "a subscription has 1 to 100 patterns"
+    }
+}
+
+/// What is to be shown anew.
+public struct QuoteUpdate: Hashable, Sendable {
+    /// The newest of each symbol that has changed since the update before, in the order of their first change; at first, all there are.
+    ///
+    /// Also those that have only become old or current again: see ``Quote/isCurrent``.
+    public var quotes: [Quote] = []
+    /// The symbols that are no longer wanted, or no longer known.
+    public var removed: [String] = []
+
+    /// An update, as a feed tells it; for tests of what hears of it.
+    public init(quotes: [Quote] = [], removed: [String] = []) { (self.quotes, self.removed) = (quotes, removed) }
+}
+
+/// What changes of the quotes of a ``QuoteFeed``; see ``QuoteFeed/updates(atMost:)``.
+///
+/// It ends with the feed; ``QuoteFeed/closure`` tells why. The sequence keeps the feed alive.
+public struct QuoteUpdates: AsyncSequence, Sendable {
+    /// All that has changed since the update before.
+    public typealias Element = QuoteUpdate
+    /// The sequence never fails.
+    public typealias Failure = Never
+    let feed: QuoteFeed
+    let interval: Duration?
+
+    /// Starts to take updates.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: QuoteReader(feed), interval: interval) }
+
+    /// Takes updates one by one.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// The sequence never fails.
+        public typealias Failure = Never
+        let reader: QuoteReader
+        let interval: Duration?
+        private var nextUpdate = Moment.start
+
+        init(reader: QuoteReader, interval: Duration?) { (self.reader, self.interval) = (reader, interval) }
+
+        /// Waits for the next update; nil after the last, or when the task is cancelled.
+        public mutating func next() async -> QuoteUpdate? { await next(isolation: nil) }
+
+        /// Waits for the next update; nil after the last, or when the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> QuoteUpdate? {
+            let time = reader.feed.shell.time
+            while await reader.hasChanges() {
+                // Whatever changes meanwhile comes along.
+                if let interval {
+                    if time.now() < nextUpdate, (try? await time.sleep(nextUpdate)) == nil { return nil }
+                    nextUpdate = time.now() + interval
+                }
+                let update = reader.take()
+                // What came and went since the last time is nothing to show.
+                if !update.quotes.isEmpty || !update.removed.isEmpty { return update }
+            }
+            return nil
+        }
+    }
 }
