@@ -25,7 +25,7 @@ count kernel Sources/Core/ProtocolCore Sources/Client/ProtocolClient Sources/Cli
 count quotes Sources/Client/HoldfastQuotes/QuoteDesk.swift Sources/Client/HoldfastQuotes/QuoteShell.swift
 count WAMP Sources/Client/HoldfastWAMP/Desk Sources/Client/HoldfastWAMP/Shell
 count rooms Sources/Client/HoldfastRooms/Desk Sources/Client/HoldfastRooms/Shell
-count host Sources/Server/HoldfastServer/Host Sources/Server/HoldfastServer/FairQueue.swift
+count host Sources/Server/HoldfastServer/Host
 count hub Sources/Server/HoldfastHub/Running
 count router Sources/Server/HoldfastRouter/Running
 count sources Sources

@@ -1,6 +1,7 @@
 import Foundation
+package import NIOCore
+package import WebSocketCore
 import WebSocketRuntime
-import NIOCore
 
 /// Stops taking connections while the process has no file descriptors left for them, and goes on when it has.
 ///
@@ -80,5 +81,38 @@ final class AcceptGate: ChannelInboundHandler, Sendable {
         #endif
         var limit = rlimit()
         return getrlimit(resource, &limit) == 0 ? Int(clamping: limit.rlim_cur) : .max
+    }
+}
+
+/// Where a client comes from.
+package enum PeerAddress {
+    /// The host of `host:port`; a client of a Unix domain socket has none.
+    package static func host(of address: String?) -> String {
+        guard let address, let colon = address.lastIndex(of: ":") else { return "" }
+        let host = address[..<colon]
+        return host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host)
+    }
+
+    /// Whom the nearest proxy speaks for: the last address of `X-Forwarded-For`, perhaps with a port; nil if there is none.
+    package static func forwarded(_ headers: HeaderFields) -> String? {
+        guard let last = headers.tokens("X-Forwarded-For").last else { return nil }
+        let hosts = [last, host(of: last), last.hasPrefix("[") ? String(last.dropFirst().dropLast()) : last]
+        return hosts.first { (try? SocketAddress(ipAddress: $0, port: 0)) != nil }
+    }
+}
+
+extension SocketAddress {
+    /// What limits per address count: see ``network(of:)``; nil for a Unix domain socket, whose clients have none.
+    package var network: String? { ipAddress.map(Self.network(of:)) }
+
+    /// An IPv4 address as it is, and the first 64 bits of one of IPv6: whoever has one of those has them all.
+    package static func network(of host: String) -> String {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        guard inet_pton(AF_INET6, String(host.prefix { $0 != "%" }), &bytes) == 1 else { return host }
+        // IPv4 that came over a socket for both (RFC 4291 §2.5.5.2).
+        if bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10...11] == [0xFF, 0xFF] {
+            return bytes.suffix(4).map { String($0) }.joined(separator: ".")
+        }
+        return bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ".") + "/64"
     }
 }

@@ -177,3 +177,36 @@ extension ServerTLSOptions {
         }
     }
 }
+
+/// What a server listens with.
+struct Listener: Sendable {
+    let channel: any Channel
+    /// nil: it listens on a port.
+    let file: UnixSocketFile?
+}
+
+extension ServerBootstrap {
+    /// Listens where a server is to listen.
+    func bind(to configuration: WebSocketServerConfiguration, backlog: Int32) async throws -> Listener {
+        guard let path = configuration.unixSocket else {
+            return Listener(channel: try await bind(host: configuration.host, port: configuration.port).get(), file: nil)
+        }
+        let file = try UnixSocketFile.claim(path, permissions: configuration.unixSocketPermissions, backlog: backlog)
+        do {
+            return Listener(channel: try await withBoundSocket(file.descriptor).get(), file: file)
+        } catch {
+            file.remove()
+            throw error
+        }
+    }
+}
+
+extension NIOBSDSocket.Option {
+    #if canImport(Darwin)
+        /// `TCP_NOTSENT_LOWAT`: how many bytes may wait in the system before the socket takes no more.
+        static let unsentLimit = NIOBSDSocket.Option(rawValue: 0x201)
+    #else
+        /// `TCP_NOTSENT_LOWAT`: how many bytes may wait in the system before the socket takes no more.
+        static let unsentLimit = NIOBSDSocket.Option(rawValue: 25)
+    #endif
+}

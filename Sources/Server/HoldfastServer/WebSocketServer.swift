@@ -1,11 +1,12 @@
 public import Holdfast
-public import ServiceLifecycle
 import Metrics
-import WebSocketRuntime
 import NIOCore
 import NIOPosix
 import NIOSSL
+public import ServiceLifecycle
+import WebSocketCore
 import WebSocketNIO
+import WebSocketRuntime
 
 #if !Server
     #error("HoldfastServer needs its trait of the package: .package(url: \"…\", traits: [.defaults, \"Server\"])")
@@ -132,5 +133,75 @@ public struct WebSocketServer: Service {
                 group.addTask { await reception.run(on: arrivals.makeActor()) }
             }
         }
+    }
+}
+
+/// A server that listens.
+public struct RunningServer: Sendable {
+    /// The address it listens on; `localhost` for a Unix domain socket.
+    public let host: String
+    /// The port it listens on; 0 for a Unix domain socket.
+    public let port: Int
+    /// The Unix domain socket that it listens on; nil: it listens on a port.
+    public let socketPath: String?
+    /// Whether it speaks `wss`.
+    public let isSecure: Bool
+    let channels: ChannelRegistry
+
+    /// How many clients are connected, handshakes included.
+    public var connectionCount: Int { channels.count }
+
+    /// The URL of a path on this server.
+    public func url(_ path: String = "/") -> String {
+        if let socketPath, let url = try? WebSocketURL(unixSocket: socketPath, target: path, isSecure: isSecure) { return url.string }
+        return "\(isSecure ? "wss" : "ws")://\(host.contains(":") ? "[\(host)]" : host):\(port)\(path)"
+    }
+}
+
+/// Starts the handlers of the connections that open on one event loop.
+///
+/// An object, so that a connection's task holds a reference to all that it needs.
+final class Reception: Sendable {
+    private let arrivals: Arrivals
+    private let channels: ChannelRegistry
+    private let handler: WebSocketServer.Handler
+    private let placement: HandlerPlacement
+    private let pingTimeout: Duration
+
+    init(
+        _ arrivals: Arrivals, _ channels: ChannelRegistry, _ configuration: WebSocketServerConfiguration,
+        _ handler: @escaping WebSocketServer.Handler
+    ) {
+        (self.arrivals, self.channels, self.handler) = (arrivals, channels, handler)
+        (placement, pingTimeout) = (configuration.handlers, configuration.timeouts.ping)
+    }
+
+    /// Runs until no more connections will come, and the last handler has returned.
+    func run(on loop: isolated LoopActor) async {
+        await withDiscardingTaskGroup { group in
+            while let one = await arrivals.next(on: loop) {
+                switch placement {
+                case .pool: group.addTask { await self.serve(one, on: nil) }
+                case .eventLoop:
+                    if #available(macOS 26, iOS 26, *) {
+                        group.addImmediateTask { await self.serve(one, on: loop) }
+                    } else {
+                        group.addTask { await self.serve(one, on: loop) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func serve(_ one: Arrivals.Arrival, on loop: isolated LoopActor?) async {
+        if !channels.open(one.socket) { _ = await one.socket.close(.shutdown) }
+        let connection = WebSocketConnection(one.socket, pingTimeout: pingTimeout)
+        do {
+            try await handler(connection, UpgradeRequest(one.head, from: one.peer))
+            await connection.close()
+        } catch {
+            await connection.close(code: .internalError)
+        }
+        channels.end(one.socket.id)
     }
 }

@@ -1,3 +1,4 @@
+public import DequeModule
 public import MachineCore
 public import NIOCore
 import NIOPosix
@@ -201,4 +202,102 @@ private final class ClosingHandler: InlineHandler {
     func opened(_ socket: InlineSocket) { socket.close(code: .goingAway, reason: "the server stops") }
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {}
     func ended(_ result: Result<CloseRecord, TransportError>) {}
+}
+
+/// A server whose rules are one machine, as its ``MachineHost`` knows it.
+///
+/// All is called on the machine's event loop, but for ``deliver(_:sentAt:at:)``.
+@usableFromInline package protocol HostedServer: AnyObject, Sendable {
+    /// Names a connection.
+    associatedtype ID: HostedID
+    /// What can happen to the machine.
+    associatedtype Input: Sendable
+    /// One client, on its event loop.
+    associatedtype Client: HostedClient where Client.ID == ID
+    /// What the machine's event loop has for that of a client.
+    associatedtype Parcel: Sendable
+    /// What each event loop has of its own.
+    associatedtype Local: AnyObject
+
+    /// When the machine is to be woken.
+    var deadline: Moment? { get }
+    /// Wakes the machine.
+    func wake(at now: Moment)
+    /// Tells the machine what has happened.
+    func hear(_ input: Input, at now: Moment)
+    /// Carries out what the machine has ordered in this turn; parcels go to ``MachineHost/put(_:for:)``.
+    func carryOut(at now: Moment)
+    /// Hands over what the machine's event loop sent at `at`, on the event loop of the port.
+    static func deliver(_ parcels: [Parcel], sentAt at: NIODeadline, at port: HostPort<Self>)
+}
+
+/// One client of a ``HostedServer``, on its event loop.
+@usableFromInline package protocol HostedClient: AnyObject {
+    associatedtype ID: HostedID
+    /// Its connection; nil before it has come, and when it has gone.
+    var id: ID? { get }
+    /// The machine has dealt with something that the client said and that cost so much.
+    func settled(_ cost: Int)
+}
+
+/// Names a connection, and says where it is served, so that nobody has to look for it.
+@usableFromInline package protocol HostedID: Hashable, Sendable {
+    var number: UInt64 { get }
+    init(_ number: UInt64)
+}
+
+extension HostedID {
+    @inlinable static var portBits: UInt64 { 10 }
+    @inlinable static var slotBits: UInt64 { 22 }
+    /// How many connections one event loop can have.
+    @inlinable static var mostSlots: Int { 1 << Int(slotBits) }
+    /// How many event loops there can be.
+    @inlinable package static var mostPorts: Int { 1 << Int(portBits) }
+
+    /// The `count`-th connection of a port, in one of its slots; `count` makes it unique.
+    @inlinable package init(count: UInt64, slot: Int, port: Int) {
+        self.init((count << Self.slotBits | UInt64(slot)) << Self.portBits | UInt64(port))
+    }
+
+    /// The event loop.
+    @inlinable package var port: Int { Int(number & UInt64(Self.mostPorts - 1)) }
+    /// The place there.
+    @inlinable package var slot: Int { Int(number >> Self.portBits & UInt64(Self.mostSlots - 1)) }
+}
+
+/// What waits for a turn of an event loop: a line for each client, and clients take turns.
+///
+/// So whoever says very much at once holds up mostly itself. It has no bound of its own: whoever fills it reads no more of a client of
+/// which much waits.
+@usableFromInline package struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
+    /// So many of one client go in a row.
+    @inlinable package static var inARow: Int { 8 }
+
+    @usableFromInline var lines: [Key: Deque<Item>] = [:]
+    /// Those who have a line; the first is next.
+    @usableFromInline var turns: Deque<Key> = []
+
+    /// Nothing waits.
+    @inlinable package init() {}
+
+    @inlinable package var isEmpty: Bool { turns.isEmpty }
+
+    /// Adds to the end of a client's line.
+    @inlinable package mutating func add(_ item: Item, of key: Key) {
+        guard lines[key]?.append(item) == nil else { return }
+        lines[key] = [item]
+        turns.append(key)
+    }
+
+    /// What is next of the one whose turn it is; what one client says keeps its order.
+    @inlinable package mutating func next() -> [Item] {
+        guard let key = turns.popFirst(), var line = lines.removeValue(forKey: key) else { return [] }
+        let items = Array(line.prefix(Self.inARow))
+        line.removeFirst(items.count)
+        if !line.isEmpty {
+            lines[key] = line
+            turns.append(key)
+        }
+        return items
+    }
 }
