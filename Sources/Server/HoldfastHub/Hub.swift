@@ -1,13 +1,13 @@
-public import HoldfastServer
-import MachineCore
-public import ServiceLifecycle
 import Holdfast
+public import HoldfastServer
 import Logging
+import MachineCore
 import Metrics
 import NIOCore
 import NIOPosix
 import RoomCore
 import RoomsWire
+public import ServiceLifecycle
 
 #if !Hub
     #error("HoldfastHub needs its trait of the package: .package(url: \"…\", traits: [.defaults, \"Hub\"])")
@@ -167,5 +167,27 @@ public struct RunningHub: Sendable {
         to room: RoomName, from user: UserName, _ content: Publication.Content, id: MessageID
     ) async throws -> HubPublication {
         try await core.publish(to: room, from: user, content, id: id)
+    }
+}
+
+/// Why a hub does not run, or does not do what it was asked.
+public enum HubError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A choice of the configuration is wrong or does not fit another; it has to be changed.
+    case configuration(String)
+    /// A key cannot be used.
+    case key(String)
+    /// The log cannot be opened or copied.
+    case log(String)
+    /// The hub stops, or has too much to do; ask again later.
+    case stopped
+
+    /// What failed.
+    public var description: String {
+        switch self {
+        case .configuration(let words): "the configuration is wrong: \(words)"
+        case .key(let words): "a key cannot be used: \(words)"
+        case .log(let words): "the log: \(words)"
+        case .stopped: "the hub stops, or has too much to do"
+        }
     }
 }
