@@ -1,4 +1,3 @@
-import Foundation
 import Histogram
 
 /// What a benchmark found, as `--json` prints it; times of messages in microseconds.
@@ -76,13 +75,8 @@ struct BenchReport: Hashable, Sendable, Codable {
         histogram = LatencyChart(tally.latencies.recorded).rows
     }
 
-    /// This report as JSON, its keys in order.
-    var json: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Nothing here fails to encode: numbers are finite, and the rest is text.
-        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-    }
+    /// This report as JSON, its keys in order; nothing in it fails to encode: numbers are finite, and the rest is text.
+    var json: String { (try? inPrettyJSON()) ?? "{}" }
 
     private static let nameWidth = 12
     private static let valueWidth = 12
@@ -172,16 +166,10 @@ extension Int {
     var bytesPhrase: String {
         var value = Double(self)
         for unit in ["B", "KiB", "MiB", "GiB"] {
-            if value < 1000 { return "\(Self.figures(value)) \(unit)" }
+            if value < 1000 { return "\(value.inThreeFigures) \(unit)" }
             value /= 1024
         }
-        return "\(Self.figures(value)) TiB"
-    }
-
-    private static func figures(_ value: Double) -> String {
-        let decimals = value < 10 ? 100.0 : value < 100 ? 10.0 : 1.0
-        let rounded = (value * decimals).rounded() / decimals
-        return rounded == rounded.rounded() ? String(Int(rounded)) : String(rounded)
+        return "\(value.inThreeFigures) TiB"
     }
 }
 

@@ -85,14 +85,12 @@ struct PinListing {
     ///
     /// Nothing in it can drive a terminal: names are the server's own words.
     func json() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let rows = chain.map {
             Row(
                 subject: $0.subject, issuer: $0.issuer, notAfter: "\(lastDay($0))", publicKeyPin: "\($0.publicKeyPin)",
                 certificatePin: "\($0.certificatePin)")
         }
-        return String(decoding: try encoder.encode(Report(host: host, chain: rows)), as: UTF8.self).escapedWithinJSONLines + "\n"
+        return try Report(host: host, chain: rows).inPrettyJSON().escapedWithinJSONLines + "\n"
     }
 
     private func role(_ place: Int) -> String {

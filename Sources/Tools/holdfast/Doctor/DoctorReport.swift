@@ -1,5 +1,3 @@
-import Foundation
-
 /// What was seen, and what follows from it.
 struct DoctorReport: Encodable, Sendable {
     /// The format of this report; another number when a name changes.
@@ -25,13 +23,8 @@ struct DoctorReport: Encodable, Sendable {
         exitStatus = (stopped ?? worst?.topic.outcome ?? .clean).rawValue
     }
 
-    /// This report as JSON, its keys in order; nothing in it can drive a terminal.
-    var json: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Nothing here fails to encode: numbers are finite, and the rest is text.
-        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self).escapedWithinJSONLines } ?? "{}"
-    }
+    /// This report as JSON, its keys in order; nothing in it can drive a terminal, or fails to encode: numbers are finite.
+    var json: String { (try? inPrettyJSON().escapedWithinJSONLines) ?? "{}" }
 
     /// The report for people; what the server sent cannot drive the terminal.
     func text(_ style: Style) -> String {

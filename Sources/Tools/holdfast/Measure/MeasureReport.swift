@@ -1,5 +1,3 @@
-import Foundation
-
 /// What messages cost in each format, as `holdfast measure --json` prints it; times are of one message, in microseconds.
 struct MeasureReport: Hashable, Sendable, Codable {
     /// What all messages take.
@@ -49,13 +47,8 @@ struct MeasureReport: Hashable, Sendable, Codable {
         advice = FormatAdvice(rows)?.sentences ?? []
     }
 
-    /// This report as JSON, its keys in order.
-    var json: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Nothing here fails to encode: numbers are finite, and the rest is text.
-        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-    }
+    /// This report as JSON, its keys in order; nothing in it fails to encode: numbers are finite, and the rest is text.
+    var json: String { (try? inPrettyJSON()) ?? "{}" }
 
     private static let nameWidth = 13
     private static let cellWidth = 18

@@ -184,14 +184,12 @@ struct CookieFile: Sendable {
 
     /// Beside the file first, so that it is whole or as it was; closed to others from its first moment on.
     private func write(_ cookies: [Cookie]) -> Bool {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let part = "\(path).\(UInt32.random(in: .min ... .max))"
-        guard let bytes = try? encoder.encode(cookies) else { return false }
+        guard let text = try? cookies.inPrettyJSON() else { return false }
         let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        if (try? file.write(contentsOf: bytes)) != nil, (try? file.close()) != nil, rename(part, path) == 0 { return true }
+        if (try? file.write(contentsOf: Data(text.utf8))) != nil, (try? file.close()) != nil, rename(part, path) == 0 { return true }
         unlink(part)
         return false
     }

@@ -145,3 +145,12 @@ enum HexDump {
         Hexadecimal.text(bytes.prefix(limit), separator: " ") + (bytes.count > limit ? " …" : "")
     }
 }
+
+extension Encodable {
+    /// This as JSON over several lines, its keys in the order of the alphabet.
+    func inPrettyJSON() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}

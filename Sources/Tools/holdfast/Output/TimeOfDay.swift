@@ -36,9 +36,7 @@ extension Duration {
 
     /// Three figures and a unit: `0.42 ms`, `12.3 ms`, `1.25 s`.
     var phrase: String {
-        let value = milliseconds
-        if value >= 1000 { return Self.figures(value / 1000) + " s" }
-        return Self.figures(value) + " ms"
+        milliseconds >= 1000 ? (milliseconds / 1000).inThreeFigures + " s" : milliseconds.inThreeFigures + " ms"
     }
 
     /// Seconds with three decimals, right-aligned in eight columns, as a timeline shows them.
@@ -48,10 +46,13 @@ extension Duration {
         let text = "\(total / 1000)." + String(repeating: "0", count: max(0, 3 - thousandths.count)) + thousandths
         return String(repeating: " ", count: max(0, 6 - text.count)) + text + " s"
     }
+}
 
-    private static func figures(_ value: Double) -> String {
-        let decimals = value < 10 ? 100.0 : value < 100 ? 10.0 : 1.0
-        let rounded = (value * decimals).rounded() / decimals
+extension Double {
+    /// This number to three figures: `0.42`, `12.3`, `125`.
+    var inThreeFigures: String {
+        let decimals = self < 10 ? 100.0 : self < 100 ? 10.0 : 1.0
+        let rounded = (self * decimals).rounded() / decimals
         return rounded == rounded.rounded() ? String(Int(rounded)) : String(rounded)
     }
 }
