@@ -1,6 +1,6 @@
 import DequeModule
-import WebSocketRuntime
 import NIOCore
+import WebSocketRuntime
 
 /// What the connections of one event loop share: buffers that are in use for a moment only, tasks that run on the loop, and
 /// connections with something to write.
@@ -174,11 +174,7 @@ final class LoopLocal: @unchecked Sendable {
             self.work()
         }
     }
-}
 
-// MARK: - One for each loop
-
-extension LoopLocal {
     private static let all = LockedValue<[ObjectIdentifier: (local: LoopLocal, users: Int)]>([:])
 
     /// That of `loop`, for one more user; each has to ``release()`` it, see ``LoopLease``.
@@ -201,6 +197,8 @@ extension LoopLocal {
         }
     }
 }
+
+// MARK: - One for each loop
 
 /// Keeps what the connections of an event loop share for the next of them.
 ///
@@ -242,5 +240,37 @@ package actor LoopActor {
         // Without state of the actor's own to touch, the compiler leaves out the way here.
         visits &+= 1
         return try await body()
+    }
+}
+
+/// Reads into the one buffer that all connections of an event loop share, so that an idle one holds none.
+///
+/// A channel has to ask for one message per read: then its own pool keeps nothing of what it gets here. But for the first buffer,
+/// which it never lets go of: that is a small one, enough for most handshakes.
+struct SharedReadAllocator: RecvByteBufferAllocator {
+    let local: LoopLocal
+    /// Reads little, into buffers that nobody shares: for those who may read without end before they are heard.
+    var isSmall = false
+    /// Whether the pool keeps no more of what it gets.
+    var isPoolFull = false
+    /// Where the reads of a connection with long frames go.
+    var longInput: LongInput?
+
+    private static let firstCapacity = 256
+    private static let smallCapacity = 16 * 1024
+
+    func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
+        guard isPoolFull else { return allocator.buffer(capacity: Self.firstCapacity) }
+        if isSmall { return allocator.buffer(capacity: Self.smallCapacity) }
+        return longInput?.lend(local) ?? local.takeInput()
+    }
+
+    /// Nil keeps the channel's pool from reusing what it had before.
+    func nextBufferSize() -> Int? { nil }
+
+    /// True says that the next buffer may be another.
+    mutating func record(actualReadBytes: Int) -> Bool {
+        isPoolFull = true
+        return true
     }
 }
