@@ -6,8 +6,7 @@ import WebSocketRuntime
 extension SystemLink {
     /// Asks the system for one message: it gives one for each time it is asked.
     func arm() {
-        // Whoever closes reads on even when the app does not, or the peer's close frame would never be seen.
-        guard !isArmed, !isOver, readFailure == nil, !isPaused || closing.isClosing else { return }
+        guard !isArmed, !isOver, readFailure == nil, reads else { return }
         isArmed = true
         socket.receive { [post] in post.yield(.received($0)) }
     }
@@ -32,16 +31,9 @@ extension SystemLink {
             return fail(ProtocolViolation(.messageTooBig, words))
         }
         traffic += LinkTraffic(bytesIn: message.byteCount, messagesIn: 1, payloadIn: message.byteCount)
-        ports.meter.tell(traffic)
         var batch = ReceivedBatch()
         batch.append(settings.delivery == .messages ? .message(message) : .chunk(message.onlyPiece))
-        if let question = settings.pingMessage, !questions.isEmpty, question.takeAnswers(from: &batch, to: &questions) {
-            feedHeartbeat(.answered)
-        }
-        // An end that closes reads on, and keeps nothing that its app has no room for.
-        guard !batch.isEmpty, !isPaused, !ports.inbound.append(&batch) else { return }
-        isPaused = true
-        feedHeartbeat(.paused)
+        hand(&batch)
     }
 
     func hear(_ event: SystemEvent) {
@@ -127,40 +119,27 @@ extension SystemLink {
         // In place: a copy of what was gathered for each piece would cost more with each.
         gathered?.bytes += chunk.bytes
         guard let count = gathered?.bytes.count, count <= settings.messageLimit else {
-            return giveUp(TransportError(.tooLarge, "over URLSession a message in pieces has at most \(settings.messageLimit) bytes"))
+            return stopHalfSent(TransportError(.tooLarge, "over URLSession a message in pieces has at most \(settings.messageLimit) bytes"))
         }
         guard chunk.isLast, let message = gathered.take() else { return }
         guard message.kind == .text else { return send(.binary(message.bytes)) }
         let text = String(decoding: message.bytes, as: UTF8.self)
         // The system takes no bytes for a text, and mended ones would be another message.
         guard text.utf8.elementsEqual(message.bytes) else {
-            return giveUp(TransportError(.codec, "over URLSession a text in pieces has to be UTF-8"))
+            return stopHalfSent(TransportError(.codec, "over URLSession a text in pieces has to be UTF-8"))
         }
         send(.text(text))
     }
 
-    private func giveUp(_ error: TransportError) {
+    private func stopHalfSent(_ error: TransportError) {
         gathered = nil
-        isDiscarding = true
-        failure = failure ?? error
-        ports.outbound.finish(error, discarding: true)
-        feedClosing(.fail(CloseFrame(.internalError, reason: "a message was given up half sent")))
+        giveUp(error, CloseFrame(.internalError, reason: "a message was given up half sent"))
     }
 
     private func tellMarks() {
         guard inFlight == 0, gathered == nil else { return }
         for mark in marks { ports.outbound.wrote(mark) }
         marks = []
-    }
-}
-
-extension Message {
-    /// The whole message as its only piece.
-    fileprivate var onlyPiece: MessageChunk {
-        switch self {
-        case .text(let text): MessageChunk(kind: .text, bytes: Array(text.utf8), isLast: true)
-        case .binary(let bytes): MessageChunk(kind: .binary, bytes: bytes, isLast: true)
-        }
     }
 }
 

@@ -3,7 +3,7 @@ import WebSocketCore
 import WebSocketRuntime
 
 /// Carries messages between the app and the system's WebSocket, one input at a time: the shell around the machines of one connection.
-final class SystemLink {
+final class SystemLink: RuledLink {
     /// What can happen, told by any task or thread.
     enum Input: Sendable {
         /// There is something to send.
@@ -32,7 +32,7 @@ final class SystemLink {
     static let linger = Duration.seconds(1)
 
     let socket: any SystemSocket
-    let ports: SystemPorts
+    let ports: LinkPorts
     let settings: SystemSettings
     let post: AsyncStream<Input>.Continuation
     private let time: LinkTime
@@ -41,9 +41,7 @@ final class SystemLink {
     var closing: CloseHandshake
     var heartbeat: Heartbeat
     var questions = PingQuestions()
-    /// Who hears of the round trips.
     var observer: (any LinkObserver)?
-    /// Why the connection failed, once it did; the first reason counts.
     var failure: TransportError?
     var pings: [UInt64: LinkOutcome<Result<Duration, TransportError>>] = [:]
     var lastPing: UInt64 = 0
@@ -53,9 +51,7 @@ final class SystemLink {
 
     // What is read.
     var isArmed = false
-    /// The app does not keep up, so nothing more is asked of the system.
     var isPaused = false
-    /// Nothing that still arrives counts.
     var isDiscarding = false
     /// The system gives no more messages.
     var readFailure: SystemFailure?
@@ -73,7 +69,7 @@ final class SystemLink {
     var stalledUntil: Moment?
 
     init(
-        _ socket: any SystemSocket, _ ports: SystemPorts, _ settings: SystemSettings, _ time: LinkTime,
+        _ socket: any SystemSocket, _ ports: LinkPorts, _ settings: SystemSettings, _ time: LinkTime,
         _ post: AsyncStream<Input>.Continuation
     ) {
         (self.socket, self.ports, self.settings, self.time, self.post) = (socket, ports, settings, time, post)
@@ -88,6 +84,8 @@ final class SystemLink {
     deinit { alarm?.task.cancel() }
 
     var now: Moment { time.now() }
+    var question: PingMessage? { settings.pingMessage }
+    var patience: Duration { settings.pingTimeout }
 
     func handle(_ input: Input) -> Phase {
         switch input {
@@ -119,20 +117,12 @@ final class SystemLink {
         return .running
     }
 
-    /// Its side of the link is gone.
-    var isOver: Bool { closing.phase == .closed }
-
     private func wake() {
         let now = now
         if let stalledUntil, now >= stalledUntil {
             lose(TransportError(.stalled, "the system took nothing of what we send, for too long"))
         }
-        var effects: [Heartbeat.Effect] = []
-        heartbeat.wake(at: now, into: &effects)
-        perform(effects)
-        var steps: [CloseHandshake.Effect] = []
-        closing.wake(at: now, into: &steps)
-        perform(steps)
+        wakeMachines(at: now)
     }
 
     private func setAlarm() {
@@ -147,40 +137,6 @@ final class SystemLink {
         alarm = (next, task)
     }
 
-    func feedClosing(_ input: CloseHandshake.Input) {
-        var effects: [CloseHandshake.Effect] = []
-        closing.handle(input, at: now, into: &effects)
-        perform(effects)
-    }
-
-    func feedHeartbeat(_ input: Heartbeat.Input) {
-        var effects: [Heartbeat.Effect] = []
-        heartbeat.handle(input, at: now, into: &effects)
-        perform(effects)
-    }
-
-    /// The peer broke a rule: say which, and end (RFC 6455 §7.1.7).
-    func fail(_ violation: ProtocolViolation) {
-        isDiscarding = true
-        let error = TransportError(violation)
-        failure = failure ?? error
-        ports.outbound.finish(error, discarding: true)
-        feedClosing(.fail(CloseFrame(violation.closeCode, reason: violation.description)))
-    }
-
-    /// Ends at once, without a close handshake.
-    func lose(_ error: TransportError) {
-        failure = failure ?? error
-        feedClosing(.transportEnded)
-    }
-
-    func ping(_ patience: Duration, _ pong: LinkOutcome<Result<Duration, TransportError>>) {
-        guard !closing.isClosing else { return pong.settle(.failure(failure ?? .closing)) }
-        lastPing += 1
-        pings[lastPing] = pong
-        feedHeartbeat(.pingRequested(id: lastPing, patience: patience))
-    }
-
     /// Only the first call for a ping counts: a second one is no sign of life.
     func takePong(_ payload: [UInt8]) {
         guard let index = awaitedPongs.firstIndex(of: payload) else { return }
@@ -188,67 +144,24 @@ final class SystemLink {
         feedHeartbeat(.pong(payload))
     }
 
-    func perform(_ effects: [CloseHandshake.Effect]) {
-        for effect in effects {
-            switch effect {
-            case .sendClose(let frame):
-                // The system has answered a close frame of the peer by itself.
-                if lastWord?.frame == nil { closeFrame = frame }
-                ports.outbound.finish(failure ?? .closing, discarding: false)
-            case .endOutput: break  // The system ends TCP after its close frame.
-            case .endTransport: socket.abort()
-            case .finished(let record): finish(record)
-            }
+    func carryOut(_ effect: CloseHandshake.Effect) {
+        switch effect {
+        // The system has answered a close frame of the peer by itself.
+        case .sendClose(let frame): if lastWord?.frame == nil { closeFrame = frame }
+        case .endOutput: break  // The system ends TCP after its close frame.
+        case .endTransport: socket.abort()
+        case .finished: (stalledUntil, lingersUntil) = (nil, nil)
         }
     }
 
-    private func finish(_ record: CloseRecord) {
-        var error = failure ?? TransportError(ending: record)
-        error?.record = record
-        if heartbeat.meetsSilence { error?.wasIdle = true }
-        failure = error
-        // First, so that whoever hears of the end finds the record.
-        ports.ending.settle((record, error))
-        ports.inbound.finish(error.map { .failure($0) } ?? .success(()))
-        ports.outbound.finish(error ?? .closing, discarding: false)
-        ports.outbound.finishMarks()
-        feedHeartbeat(.ended)
-        (observer, stalledUntil, lingersUntil) = (nil, nil, nil)
-    }
-
-    func perform(_ effects: [Heartbeat.Effect]) {
-        for effect in effects {
-            switch effect {
-            case .sendPing(let payload): sendPing(payload)
-            case .roundTrip(let id, let duration):
-                observer?.roundTrip(duration, isAutomatic: id == nil)
-                if let id { pings.removeValue(forKey: id)?.settle(.success(duration)) }
-            case .expired(let id):
-                let end = failure ?? .closing
-                let error = closing.isClosing ? end : TransportError(.timedOut, "no pong came in time")
-                pings.removeValue(forKey: id)?.settle(.failure(error))
-            case .dead: lose(TransportError(.unresponsive, "the peer was silent for too long and answered no ping"))
-            }
-        }
-    }
-
-    private func sendPing(_ payload: [UInt8]) {
-        guard let question = settings.pingMessage, heartbeat.isAutomatic(payload) else {
-            if awaitedPongs.count > Heartbeat.capacity { awaitedPongs.removeFirst() }
-            awaitedPongs.append(payload)
-            // Before it is asked for: a pong may be quick.
-            feedHeartbeat(.written(payload))
-            return socket.ping { [post] failure in
-                // A ping that failed is one without a pong; whether the link is gone is told by what is read.
-                if failure == nil { post.yield(.pong(payload)) }
-            }
-        }
-        guard (try? ports.outbound.offer(question.make())) == true else { return feedHeartbeat(.postponed) }
-        questions.ask(at: now, patience: settings.pingTimeout)
+    func sendPing(_ payload: [UInt8]) {
+        if awaitedPongs.count > Heartbeat.capacity { awaitedPongs.removeFirst() }
+        awaitedPongs.append(payload)
+        // Before it is asked for: a pong may be quick.
         feedHeartbeat(.written(payload))
+        socket.ping { [post] failure in
+            // A ping that failed is one without a pong; whether the link is gone is told by what is read.
+            if failure == nil { post.yield(.pong(payload)) }
+        }
     }
-}
-
-extension TransportError {
-    static let droppedHere = TransportError(.lost, "the connection was dropped by this side")
 }

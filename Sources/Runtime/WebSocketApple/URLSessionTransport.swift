@@ -9,7 +9,7 @@ package import WebSocketRuntime
 package final class URLSessionTransport: MessageTransport {
     package let agreement: Agreement
     package let role = Role.client
-    private let ports: SystemPorts
+    private let ports: LinkPorts
     private let post: AsyncStream<SystemLink.Input>.Continuation
 
     /// Connects, and returns once the server has agreed.
@@ -54,7 +54,9 @@ package final class URLSessionTransport: MessageTransport {
         _ agreement: Agreement, _ socket: any SystemSocket, _ settings: SystemSettings, _ time: LinkTime,
         _ inputs: AsyncStream<SystemLink.Input>, _ post: AsyncStream<SystemLink.Input>.Continuation
     ) {
-        let ports = SystemPorts(settings, post)
+        let ports = LinkPorts(
+            receiveBuffer: settings.receiveBuffer, sendBuffer: settings.sendBuffer, room: { post.yield(.room) },
+            work: { post.yield(.work) })
         (self.agreement, self.ports, self.post) = (agreement, ports, post)
         // SAFETY: ends when the transport is released.
         Task {
@@ -119,22 +121,6 @@ package final class URLSessionTransport: MessageTransport {
 
 extension URLSessionTransport: BatchTransport {
     package var inbound: InboundQueue { ports.inbound }
-}
-
-/// What a transport and its link share: all of it may be used from any task.
-final class SystemPorts: Sendable {
-    /// How a connection ended, and why if that was not in peace.
-    typealias Ending = (record: CloseRecord, error: TransportError?)
-
-    let inbound: InboundQueue
-    let outbound: OutboundQueue
-    let ending = LinkOutcome<Ending>()
-    let meter = TrafficMeter()
-
-    init(_ settings: SystemSettings, _ post: AsyncStream<SystemLink.Input>.Continuation) {
-        inbound = InboundQueue(capacity: settings.receiveBuffer) { post.yield(.room) }
-        outbound = OutboundQueue(capacity: settings.sendBuffer) { post.yield(.work) }
-    }
 }
 
 /// What a connection over the system's WebSocket obeys.

@@ -239,7 +239,7 @@ package final class WebSocketChannel: BatchTransport {
     package func sayGoodbye(_ frame: CloseFrame) { perform { $0.close(frame) } }
 
     package func abort() {
-        perform { $0.abort(TransportError(.lost, "the connection was dropped by this side")) }
+        perform { $0.abort(.droppedHere) }
     }
 
     /// Runs `body` on the event loop with the socket of the connection's inline handler.

@@ -3,25 +3,23 @@ import Holdfast
 import WebSocketRuntime
 
 /// What a link knows of one of its ends.
-struct MemoryEnd {
+final class MemoryEnd: RuledLink {
     /// A frame that goes ahead of messages.
     enum Control {
         case ping([UInt8]), pong([UInt8])
     }
 
-    let ports: MemoryPorts
+    let ports: LinkPorts
+    private let time: LinkTime
     var closing: CloseHandshake
     var heartbeat: Heartbeat
     var assembly: MemoryAssembly
     let stall: Duration
-    /// What asks in place of a ping: that is the client's to choose.
+    /// That is the client's to choose.
     let question: PingMessage?
     let patience: Duration
     var questions = PingQuestions()
-    /// Who hears of the round trips.
     var observer: (any LinkObserver)?
-
-    /// Why the connection failed, once it did; the first reason counts.
     var failure: TransportError?
     var pings: [UInt64: LinkOutcome<Result<Duration, TransportError>>] = [:]
     var lastPing: UInt64 = 0
@@ -36,33 +34,40 @@ struct MemoryEnd {
     /// What this end has carried.
     var traffic = LinkTraffic()
 
-    /// The app does not keep up, so nothing more is read.
     var isPaused = false
-    /// Nothing that still arrives counts: the peer has said its last word, or broke a rule.
     var isDiscarding = false
     var isReleased = false
 
-    init(_ ports: MemoryPorts, _ configuration: WebSocketConfiguration) {
+    init(_ role: Role, _ ports: LinkPorts, _ configuration: WebSocketConfiguration, _ time: LinkTime) {
         let timeouts = configuration.timeouts
-        self.ports = ports
-        closing = CloseHandshake(role: ports.role, patience: timeouts.close)
+        (self.ports, self.time) = (ports, time)
+        closing = CloseHandshake(role: role, patience: timeouts.close)
         // The seed keeps apart the payloads of different connections, and no frame leaves this one.
         heartbeat = Heartbeat(interval: timeouts.pingInterval, patience: timeouts.ping, stall: timeouts.stall, seed: 0)
         assembly = MemoryAssembly(configuration.delivery, limit: configuration.limits.message)
         (stall, patience) = (timeouts.stall, timeouts.ping)
-        question = ports.role == .client ? configuration.pingMessage : nil
+        question = role == .client ? configuration.pingMessage : nil
     }
 
-    /// Its side of the link is gone.
-    var isOver: Bool { closing.phase == .closed }
-
-    /// Whoever closes reads on even when the app does not, or the peer's close frame would never be seen.
-    var reads: Bool { !isPaused || closing.isClosing }
-
     /// Puts a control frame on its way; when the link takes none, only the latest wait.
-    mutating func enqueue(_ control: Control) {
+    func enqueue(_ control: Control) {
         if controls.count >= Heartbeat.capacity { controls.removeFirst() }
         controls.append(control)
+    }
+
+    var now: Moment { time.now() }
+
+    func carryOut(_ effect: CloseHandshake.Effect) {
+        switch effect {
+        case .sendClose(let frame): closeFrame = frame
+        case .endOutput: endsOutput = true
+        case .endTransport, .finished: break  // The machine's phase says it.
+        }
+    }
+
+    func sendPing(_ payload: [UInt8]) {
+        enqueue(.ping(payload))
+        feedHeartbeat(.written(payload))
     }
 
     var deadline: Moment? { .earliest(closing.deadline, heartbeat.deadline, stalledUntil) }
@@ -84,7 +89,7 @@ struct MemoryAssembly {
         switch entry {
         case .message(let message):
             try check(message.byteCount)
-            return delivery == .messages ? .message(message) : .chunk(message.piece)
+            return delivery == .messages ? .message(message) : .chunk(message.onlyPiece)
         case .chunk(let chunk, _):
             return try receive(chunk)
         case .mark: return nil
@@ -107,15 +112,5 @@ struct MemoryAssembly {
 
     private func check(_ size: Int) throws(ProtocolViolation) {
         if size > limit { throw ProtocolViolation(.messageTooBig, "\(size) bytes, at most \(limit) are allowed (limits.message)") }
-    }
-}
-
-extension Message {
-    /// The whole message as its only piece.
-    fileprivate var piece: MessageChunk {
-        switch self {
-        case .text(let text): MessageChunk(kind: .text, bytes: Array(text.utf8), isLast: true)
-        case .binary(let bytes): MessageChunk(kind: .binary, bytes: bytes, isLast: true)
-        }
     }
 }

@@ -27,7 +27,7 @@ final class MemoryLink {
         case running, released
     }
 
-    var client, server: MemoryEnd
+    let client, server: MemoryEnd
     private var isStalled = false
     private let time: LinkTime
     private let post: AsyncStream<Input>.Continuation
@@ -43,40 +43,37 @@ final class MemoryLink {
 
     deinit { alarm?.task.cancel() }
 
-    var now: Moment { time.now() }
+    private var now: Moment { time.now() }
 
     func handle(_ input: Input) -> Phase {
         switch input {
         case .work: break
         case .room(let role):
             self[role].isPaused = false
-            feedHeartbeat(role, .resumed)
-        case .close(let role, let frame): feedClosing(role, .close(frame))
-        case .abort(let role): lose(role, .dropped)
-        case .ping(let role, let patience, let pong): ping(role, patience, pong)
-        case .probe(let role): feedHeartbeat(role, .probe)
-        case .setPingInterval(let role, let interval): feedHeartbeat(role, .setInterval(interval))
+            self[role].feedHeartbeat(.resumed)
+        case .close(let role, let frame): self[role].feedClosing(.close(frame))
+        case .abort(let role): self[role].lose(.droppedHere)
+        case .ping(let role, let patience, let pong): self[role].ping(patience, pong)
+        case .probe(let role): self[role].feedHeartbeat(.probe)
+        case .setPingInterval(let role, let interval): self[role].feedHeartbeat(.setInterval(interval))
         case .observe(let role, let observer): self[role].observer = self[role].isOver ? nil : observer
         case .stall: isStalled = true
         case .resume: isStalled = false
         // The client last: when it connects again, its server's end is over.
-        case .cut: for role in [Role.server, .client] { feedClosing(role, .transportEnded) }
+        case .cut: for role in [Role.server, .client] { self[role].feedClosing(.transportEnded) }
         case .alarm(let moment):
             if alarm?.at == moment { alarm = nil }  // Otherwise an earlier alarm has taken its place.
             wake()
         case .release(let role):
             self[role].isReleased = true
-            lose(role, .dropped)
+            self[role].lose(.droppedHere)
         }
         carry()
         setAlarm()
         return client.isReleased && server.isReleased ? .released : .running
     }
 
-    subscript(_ role: Role) -> MemoryEnd {
-        get { role == .client ? client : server }
-        _modify { if role == .client { yield &client } else { yield &server } }
-    }
+    subscript(_ role: Role) -> MemoryEnd { role == .client ? client : server }
 
     /// Moves whatever can move, until nothing does.
     private func carry() {
@@ -92,10 +89,9 @@ final class MemoryLink {
         let now = now
         for role in [Role.client, .server] {
             if let until = self[role].stalledUntil, now >= until {
-                lose(role, TransportError(.stalled, "the peer took nothing of what we send, for too long"))
+                self[role].lose(TransportError(.stalled, "the peer took nothing of what we send, for too long"))
             }
-            wakeHeartbeat(role, at: now)
-            wakeClosing(role, at: now)
+            self[role].wakeMachines(at: now)
         }
     }
 
@@ -124,7 +120,7 @@ final class MemoryLink {
         }
         let entries = self[role].ports.outbound.take(upTo: Self.batchSize)
         guard entries.isEmpty else {
-            if self[role].stalledUntil.take() != nil { feedHeartbeat(role, .activity) }
+            if self[role].stalledUntil.take() != nil { self[role].feedHeartbeat(.activity) }
             let frames = entries.filter { !$0.isMark }
             for frame in frames { self[role].traffic.countSent(frame) }
             self[role].ports.meter.tell(self[role].traffic)
@@ -147,160 +143,42 @@ final class MemoryLink {
 
     private func hangUp(_ role: Role) -> Bool {
         guard !self[role].isOver else { return false }
-        feedClosing(role, .transportEnded)
+        self[role].feedClosing(.transportEnded)
         return true
     }
 
     private func deliver(_ control: MemoryEnd.Control, to role: Role) {
-        feedHeartbeat(role, .activity)
+        self[role].feedHeartbeat(.activity)
         guard !self[role].isDiscarding else { return }
         switch control {
         // RFC 6455 §5.5.2: unless a close frame was received.
         case .ping(let payload): self[role].enqueue(.pong(payload))
-        case .pong(let payload): feedHeartbeat(role, .pong(payload))
+        case .pong(let payload): self[role].feedHeartbeat(.pong(payload))
         }
     }
 
     private func deliver(_ entries: some Collection<OutboundQueue.Entry>, to role: Role) {
         guard !entries.isEmpty else { return }
-        feedHeartbeat(role, .activity)
+        self[role].feedHeartbeat(.activity)
         var batch = ReceivedBatch()
         do throws(ProtocolViolation) {
             for entry in entries where !self[role].isDiscarding {
                 self[role].traffic.countReceived(entry)
                 if let received = try self[role].assembly.receive(entry) { batch.append(received) }
             }
-            hand(&batch, to: role)
+            self[role].hand(&batch)
         } catch {
-            hand(&batch, to: role)
-            fail(role, error)
+            self[role].hand(&batch)
+            self[role].fail(error)
         }
-    }
-
-    private func hand(_ batch: inout ReceivedBatch, to role: Role) {
-        self[role].ports.meter.tell(self[role].traffic)
-        if let question = self[role].question, !self[role].questions.isEmpty,
-            question.takeAnswers(from: &batch, to: &self[role].questions)
-        {
-            feedHeartbeat(role, .answered)
-        }
-        // An end that closes reads on, and keeps nothing that its app has no room for.
-        guard !batch.isEmpty, !self[role].isPaused, !self[role].ports.inbound.append(&batch) else { return }
-        self[role].isPaused = true
-        feedHeartbeat(role, .paused)
     }
 
     private func deliverClose(_ frame: CloseFrame, to role: Role) {
-        feedHeartbeat(role, .activity)
+        self[role].feedHeartbeat(.activity)
         guard !self[role].isDiscarding else { return }
         self[role].isDiscarding = true
-        feedClosing(role, .peerClose(frame))
+        self[role].feedClosing(.peerClose(frame))
     }
-
-    func feedClosing(_ role: Role, _ input: CloseHandshake.Input) {
-        var effects: [CloseHandshake.Effect] = []
-        self[role].closing.handle(input, at: now, into: &effects)
-        perform(effects, of: role)
-    }
-
-    func wakeClosing(_ role: Role, at now: Moment) {
-        var effects: [CloseHandshake.Effect] = []
-        self[role].closing.wake(at: now, into: &effects)
-        perform(effects, of: role)
-    }
-
-    func feedHeartbeat(_ role: Role, _ input: Heartbeat.Input) {
-        var effects: [Heartbeat.Effect] = []
-        self[role].heartbeat.handle(input, at: now, into: &effects)
-        perform(effects, of: role)
-    }
-
-    func wakeHeartbeat(_ role: Role, at now: Moment) {
-        var effects: [Heartbeat.Effect] = []
-        self[role].heartbeat.wake(at: now, into: &effects)
-        perform(effects, of: role)
-    }
-
-    /// The peer broke a rule: say which, and end (RFC 6455 §7.1.7).
-    func fail(_ role: Role, _ violation: ProtocolViolation) {
-        self[role].isDiscarding = true
-        let error = TransportError(violation)
-        self[role].failure = self[role].failure ?? error
-        self[role].ports.outbound.finish(error, discarding: true)
-        feedClosing(role, .fail(CloseFrame(violation.closeCode, reason: violation.description)))
-    }
-
-    /// Ends at once, without a close handshake.
-    func lose(_ role: Role, _ error: TransportError) {
-        self[role].failure = self[role].failure ?? error
-        feedClosing(role, .transportEnded)
-    }
-
-    func ping(_ role: Role, _ patience: Duration, _ pong: LinkOutcome<Result<Duration, TransportError>>) {
-        guard !self[role].closing.isClosing else { return pong.settle(.failure(self[role].failure ?? .closing)) }
-        self[role].lastPing += 1
-        let id = self[role].lastPing
-        self[role].pings[id] = pong
-        feedHeartbeat(role, .pingRequested(id: id, patience: patience))
-    }
-
-    private func perform(_ effects: [CloseHandshake.Effect], of role: Role) {
-        for effect in effects {
-            switch effect {
-            case .sendClose(let frame):
-                self[role].closeFrame = frame
-                self[role].ports.outbound.finish(self[role].failure ?? .closing, discarding: false)
-            case .endOutput: self[role].endsOutput = true
-            case .endTransport: break  // The machine's phase says it.
-            case .finished(let record): finish(role, record)
-            }
-        }
-    }
-
-    private func finish(_ role: Role, _ record: CloseRecord) {
-        var error = self[role].failure ?? TransportError(ending: record)
-        error?.record = record
-        if self[role].heartbeat.meetsSilence { error?.wasIdle = true }
-        self[role].failure = error
-        let ports = self[role].ports
-        // First, so that whoever hears of the end finds the record.
-        ports.ending.settle((record, error))
-        ports.inbound.finish(error.map { .failure($0) } ?? .success(()))
-        ports.outbound.finish(error ?? .closing, discarding: false)
-        ports.outbound.finishMarks()
-        feedHeartbeat(role, .ended)
-        self[role].observer = nil
-    }
-
-    private func perform(_ effects: [Heartbeat.Effect], of role: Role) {
-        for effect in effects {
-            switch effect {
-            case .sendPing(let payload): send(payload, of: role)
-            case .roundTrip(let id, let duration):
-                self[role].observer?.roundTrip(duration, isAutomatic: id == nil)
-                if let id { self[role].pings.removeValue(forKey: id)?.settle(.success(duration)) }
-            case .expired(let id):
-                let end = self[role].failure ?? .closing
-                let error = self[role].closing.isClosing ? end : TransportError(.timedOut, "no pong came in time")
-                self[role].pings.removeValue(forKey: id)?.settle(.failure(error))
-            case .dead: lose(role, TransportError(.unresponsive, "the peer was silent for too long and answered no ping"))
-            }
-        }
-    }
-
-    private func send(_ ping: [UInt8], of role: Role) {
-        guard let question = self[role].question, self[role].heartbeat.isAutomatic(ping) else {
-            self[role].enqueue(.ping(ping))
-            return feedHeartbeat(role, .written(ping))
-        }
-        guard (try? self[role].ports.outbound.offer(question.make())) == true else { return feedHeartbeat(role, .postponed) }
-        self[role].questions.ask(at: now, patience: self[role].patience)
-        feedHeartbeat(role, .written(ping))
-    }
-}
-
-extension TransportError {
-    fileprivate static let dropped = TransportError(.lost, "the connection was dropped by this side")
 }
 
 extension LinkTraffic {

@@ -19,7 +19,7 @@ public final class MemoryTransport: MessageTransport {
     /// Which end this is.
     public let role: Role
 
-    fileprivate let ports: MemoryPorts
+    fileprivate let ports: LinkPorts
     private let post: AsyncStream<MemoryLink.Input>.Continuation
 
     /// Two connected ends.
@@ -41,18 +41,26 @@ public final class MemoryTransport: MessageTransport {
         server far: WebSocketConfiguration, _ clock: C = ContinuousClock()
     ) -> (client: MemoryTransport, server: MemoryTransport) where C.Duration == Duration {
         let (inputs, post) = AsyncStream.makeStream(of: MemoryLink.Input.self)
-        let client = MemoryPorts(.client, near.limits, post)
-        let server = MemoryPorts(.server, far.limits, post)
+        let time = LinkTime(clock)
+        let (client, server) = (ports(.client, near.limits, post), ports(.server, far.limits, post))
         // SAFETY: ends when both transports are released; a link that is over waits for nothing else.
         Task {
-            let link = MemoryLink(MemoryEnd(client, near), MemoryEnd(server, far), LinkTime(clock), post)
+            let link = MemoryLink(MemoryEnd(.client, client, near, time), MemoryEnd(.server, server, far, time), time, post)
             for await input in inputs where link.handle(input) == .released { break }
         }
-        return (MemoryTransport(agreement, client, post), MemoryTransport(agreement, server, post))
+        return (MemoryTransport(agreement, .client, client, post), MemoryTransport(agreement, .server, server, post))
     }
 
-    private init(_ agreement: Agreement, _ ports: MemoryPorts, _ post: AsyncStream<MemoryLink.Input>.Continuation) {
-        (self.agreement, self.role, self.ports, self.post) = (agreement, ports.role, ports, post)
+    private static func ports(
+        _ role: Role, _ limits: WebSocketLimits, _ post: AsyncStream<MemoryLink.Input>.Continuation
+    ) -> LinkPorts {
+        LinkPorts(
+            receiveBuffer: limits.receiveBuffer, sendBuffer: limits.sendBuffer, room: { post.yield(.room(role)) },
+            work: { post.yield(.work) })
+    }
+
+    private init(_ agreement: Agreement, _ role: Role, _ ports: LinkPorts, _ post: AsyncStream<MemoryLink.Input>.Continuation) {
+        (self.agreement, self.role, self.ports, self.post) = (agreement, role, ports, post)
     }
 
     deinit { post.yield(.release(role)) }
@@ -240,23 +248,5 @@ public final class MemoryServer: Sendable {
 
         /// Waits until the attempt is over: answered, or given up by the client.
         public func ended() async { _ = await answer.wait() }
-    }
-}
-
-/// What a transport in memory and its link share: all of it may be used from any task.
-final class MemoryPorts: Sendable {
-    /// How a connection ended, and why if that was not in peace.
-    typealias Ending = (record: CloseRecord, error: TransportError?)
-
-    let role: Role
-    let inbound: InboundQueue
-    let outbound: OutboundQueue
-    let ending = LinkOutcome<Ending>()
-    let meter = TrafficMeter()
-
-    init(_ role: Role, _ limits: WebSocketLimits, _ post: AsyncStream<MemoryLink.Input>.Continuation) {
-        self.role = role
-        inbound = InboundQueue(capacity: limits.receiveBuffer) { post.yield(.room(role)) }
-        outbound = OutboundQueue(capacity: limits.sendBuffer) { post.yield(.work) }
     }
 }
