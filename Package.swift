@@ -53,7 +53,6 @@ let metricsKit = Target.Dependency.product(name: "MetricsTestKit", package: "swi
 let protobuf = Target.Dependency.product(
     name: "SwiftProtobuf", package: "swift-protobuf", condition: .when(traits: ["Protobuf", "Quotes", "Rooms", "Hub"]))
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Rooms"]))
-let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["Hub"]))
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Hub"]))
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["Hub"]))
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["WAMP", "Router", "Hub"]))
@@ -131,7 +130,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
         // Messages of Protocol Buffers; only HoldfastProtobuf and what is built on it need it.
         .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
-        // SQLite: the outbox and the history of an app, the log of a hub.
+        // SQLite: the outbox and the history of an app.
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         // Plain HTTP around the hub: its API, its page, its health.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),
@@ -192,10 +191,13 @@ let package = Package(
             name: "RoomsWire", dependencies: ["RoomCore", "CodecCore", "WebSocketCore", protobuf], path: "Sources/Runtime/RoomsWire",
             exclude: ["rooms.proto"], swiftSettings: strict),
 
-        // What lies in the files of both sides, and who holds them.
+        // What lies in the files of both sides, and who holds them: the outbox and the history of an app, the log of a hub.
+        .systemLibrary(
+            name: "CRoomsSQLite", path: "Sources/Runtime/CRoomsSQLite", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .target(
-            name: "RoomsStorage", dependencies: ["RoomCore", "CodecCore", "WebSocketRuntime"], path: "Sources/Runtime/RoomsStorage",
-            swiftSettings: strict),
+            name: "RoomsStorage", dependencies: ["RoomCore", "CodecCore", "WebSocketRuntime", "CRoomsSQLite"],
+            path: "Sources/Runtime/RoomsStorage", swiftSettings: strict),
         // How a client proves to a router who it is, and the router checks it.
         .target(
             name: "WAMPSigning", dependencies: ["MachineCore", "WAMPCore", "CodecCore", crypto], path: "Sources/Runtime/WAMPSigning",
@@ -261,7 +263,7 @@ let package = Package(
             name: "HoldfastHub",
             dependencies: [
                 "Holdfast", "HoldfastServer", "MachineCore", "WebSocketCore", "WebSocketRuntime", "WebSocketNIO", "CodecCore", "RoomCore",
-                "RoomsWire", "RoomsStorage", nioCore, nioPosix, deques, sqlite, hummingbird, jwt, crypto, lifecycle, logging,
+                "RoomsWire", "RoomsStorage", nioCore, nioPosix, deques, hummingbird, jwt, crypto, lifecycle, logging,
                 metrics,
             ],
             path: "Sources/Server/HoldfastHub", resources: hubPage, swiftSettings: strict),
@@ -439,7 +441,7 @@ let package = Package(
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory",
                 "Holdfast",
-                "HoldfastServer", "HoldfastHub", "HoldfastTesting", "ScriptedPeers", sqlite, hummingbird, jwt, lifecycle, metrics, nioCore,
+                "HoldfastServer", "HoldfastHub", "HoldfastTesting", "ScriptedPeers", hummingbird, jwt, lifecycle, metrics, nioCore,
                 nioPosix,
             ],
             swiftSettings: strict),

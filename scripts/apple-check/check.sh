@@ -135,8 +135,8 @@ prepare_apps() {
     triple=$(swiftc -print-target-info | sed -nE 's/.*"triple": "([^"]*)".*/\1/p' | head -n 1)
     # SwiftPM takes the directory's name.
     name=$(sed -nE '/"-module-name","HoldfastUI"/s/.*"-package-name","([^"]*)".*/\1/p' .build/debug.yaml | head -n 1)
-    for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap Sources/Runtime/CZlib/module.modulemap \
-        .build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap; do
+    for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap \
+        Sources/Runtime/*/module.modulemap .build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap; do
         [ ! -e "$map" ] || maps+=(-Xcc "-fmodule-map-file=$map")
     done
     rm -rf "$APPS" && mkdir -p "$APPS"

@@ -26,7 +26,7 @@ for catalogue in Sources/*/*/*.docc; do
         options=(-experimental-allowed-reexported-modules="$reexported")
     fi
     swift-symbolgraph-extract -module-name "$module" -output-dir "$out/symbols/$module" -target "$triple" \
-        -I "$build/Modules" -I Sources/Runtime/CZlib "${maps[@]}" -module-cache-path "$build/ModuleCache" \
+        -I "$build/Modules" -I Sources/Runtime/CZlib -I Sources/Runtime/CRoomsSQLite "${maps[@]}" -module-cache-path "$build/ModuleCache" \
         -minimum-access-level public -skip-synthesized-members -emit-extension-block-symbols "${options[@]}"
     docc convert "$catalogue" --additional-symbol-graph-dir "$out/symbols/$module" --output-dir "$out/$module.doccarchive" \
         --fallback-display-name "$module" --fallback-bundle-identifier "holdfast.$module" \

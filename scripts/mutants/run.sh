@@ -37,7 +37,7 @@ cp Sources/Tools/HoldfastTesting/{Explorer,Simulation,SeededGenerator}.swift "$c
 # What the files of SQLite are made of, with a stand-in for another package; what is hurt may be in two modules.
 if [ "$1" = store ]; then
     mkdir -p "$copy"/Sources/{HoldfastHub,Crypto} "$copy/Tests/HoldfastHubTests"
-    cp -r Sources/Runtime/RoomsStorage "$here/GRDBSQLite" "$copy/Sources/"
+    cp -r Sources/Runtime/{RoomsStorage,CRoomsSQLite} "$copy/Sources/"
     cp -r Sources/Runtime/WebSocketRuntime/Storage "$copy/Sources/WebSocketRuntime"
     cp Sources/Runtime/WebSocketRuntime/LockedValue.swift "$copy/Sources/WebSocketRuntime/"
     cp "$here/Crypto.swift.txt" "$copy/Sources/Crypto/Crypto.swift"

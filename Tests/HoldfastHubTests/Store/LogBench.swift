@@ -1,5 +1,4 @@
 import Foundation
-import GRDBSQLite
 import HoldfastHub
 import RoomCore
 import RoomsStorage
@@ -54,16 +53,8 @@ final class LogBench {
     }
 
     /// Does to a file what its owner would not, when that is not writing itself.
-    static func edit(_ file: String, _ sql: String) throws {
-        var handle: OpaquePointer?
-        defer { sqlite3_close_v2(handle) }
-        guard sqlite3_open_v2(file, &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK,
-            sqlite3_busy_timeout(handle, 10_000) == SQLITE_OK, sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK
-        else { throw LogBenchError(message: handle.map { String(cString: sqlite3_errmsg($0)) } ?? "") }
-    }
+    static func edit(_ file: String, _ sql: String) throws { try SQLiteConnection(file).run(sql) }
 }
-
-struct LogBenchError: Error { let message: String }
 
 enum LogSample {
     static let room = RoomName("abc")!

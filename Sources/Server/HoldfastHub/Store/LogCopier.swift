@@ -1,5 +1,4 @@
 import Foundation
-import GRDBSQLite
 import RoomCore
 import RoomsStorage
 import WebSocketRuntime
@@ -24,15 +23,13 @@ actor LogCopier {
         try LogPlace.makeFile(new)
         do throws(SQLiteFailure) {
             // A transaction that reads: it sees one moment, and the writer goes on.
-            let copying = try place.connect().prepare("VACUUM INTO ?")
-            copying.bind(1, new)
-            try copying.run()
+            try place.connect().prepare("VACUUM INTO ?").run(new)
             hook?(.hubCopies)
             try SQLiteConnection(new).run("PRAGMA synchronous = FULL; PRAGMA application_id = \(LogPlace.copy)")
             hook?(.hubCopiesMarked)
         } catch {
             try? FileManager.default.removeItem(atPath: new)
-            throw error.roomLogError(path: new)
+            throw RoomLogError(error, new)
         }
         // Of two backups that are made at once under one name, one fails.
         guard !FileManager.default.fileExists(atPath: path) else { throw .exists(path) }

@@ -1,4 +1,3 @@
-import GRDBSQLite
 import RoomCore
 import RoomsStorage
 
@@ -7,21 +6,8 @@ final class LogLedger {
     let tables: LogTables
     var connection: SQLiteConnection { tables.connection }
     let begin: SQLiteStatement
-    private let insertRoom: SQLiteStatement
-    private let deleteRoom: SQLiteStatement
-    private let updateRoom: SQLiteStatement
-    private let trimRoom: SQLiteStatement
-    private let renewRoom: SQLiteStatement
-    private let insertEntry: SQLiteStatement
-    private let insertDevice: SQLiteStatement
-    private let updateDevice: SQLiteStatement
-    private let upsertRead: SQLiteStatement
-    private let countCommit: SQLiteStatement
-    private let someRooms: SQLiteStatement
-    private let someDevices: SQLiteStatement
-    private let first: SQLiteStatement
-    private let deleteEntries: SQLiteStatement
-    private let deleteDevice: SQLiteStatement
+    private let insertRoom, deleteRoom, updateRoom, trimRoom, renewRoom, someRooms, countCommit, upsertRead: SQLiteStatement
+    private let insertEntry, deleteEntries, first, insertDevice, updateDevice, deleteDevice, someDevices: SQLiteStatement
     private var buffer: [UInt8] = []
 
     init(_ connection: SQLiteConnection) throws(SQLiteFailure) {
@@ -49,12 +35,10 @@ final class LogLedger {
 
     /// The number of a new room; nil if there are too many.
     func insert(_ room: RoomName, epoch: UInt64) throws(SQLiteFailure) -> Int64? {
-        insertRoom.bind(1, room.text).bind(2, Int64(bitPattern: epoch))
-        try insertRoom.run()
+        try insertRoom.run(room.text, Int64(bitPattern: epoch))
         let number = connection.lastRow
         if number <= LogSchema.greatestRoom { return number }
-        deleteRoom.bind(1, number)
-        try deleteRoom.run()
+        try deleteRoom.run(number)
         return nil
     }
 
@@ -62,48 +46,39 @@ final class LogLedger {
     func insert(_ entry: Entry, room: Int64, sender: Int64) throws(SQLiteFailure) -> Int {
         buffer.removeAll(keepingCapacity: true)
         StoredEntry.encode(entry, isSealed: true, into: &buffer)
-        insertEntry.bind(1, LogSchema.place(room: room, seq: entry.seq)).bind(2, sender).bind(3, entry.cseq)
-        try insertEntry.run(with: buffer, at: 4)
+        try insertEntry.run(LogSchema.place(room: room, seq: entry.seq), sender, entry.cseq, bytes: buffer)
         return buffer.count
     }
 
     /// The number of the new row.
     func insert(_ mark: DeviceMark, of device: DeviceID, room: Int64) throws(SQLiteFailure) -> Int64 {
-        insertDevice.bind(1, room).bind(2, StoredEntry.bytes(of: device.bits)).bind(3, mark.high)
-            .bind(4, StoredEntry.bytes(of: mark.id.bits)).bind(5, mark.user.text).bind(6, mark.at)
-        try insertDevice.run()
+        let (device, id) = (StoredEntry.bytes(of: device.bits), StoredEntry.bytes(of: mark.id.bits))
+        try insertDevice.run(room, device, mark.high, id, mark.user.text, mark.at)
         return connection.lastRow
     }
 
     func update(_ row: DeviceRow) throws(SQLiteFailure) {
-        updateDevice.bind(1, row.mark.high).bind(2, StoredEntry.bytes(of: row.mark.id.bits)).bind(3, row.mark.user.text)
-            .bind(4, row.mark.at).bind(5, row.number)
-        try updateDevice.run()
+        try updateDevice.run(row.mark.high, StoredEntry.bytes(of: row.mark.id.bits), row.mark.user.text, row.mark.at, row.number)
         guard connection.changes == 1 else { throw .damaged("the mark of a device is gone") }
     }
 
     func update(_ row: RoomRow) throws(SQLiteFailure) {
-        updateRoom.bind(1, row.head.head).bind(2, row.head.base).bind(3, row.bytes).bind(4, row.number)
-        try updateRoom.run()
+        try updateRoom.run(row.head.head, row.head.base, row.bytes, row.number)
     }
 
     /// Writes where a room begins now, and what the entry below that was.
     func trim(_ row: RoomRow) throws(SQLiteFailure) {
-        trimRoom.bind(1, row.head.base).bind(2, row.bytes).bind(4, row.number)
-        if let below = row.head.below { trimRoom.bind(3, below.bytes) } else { trimRoom.bindNothing(3) }
-        try trimRoom.run()
+        try trimRoom.run(row.head.base, row.bytes, row.head.below?.bytes, row.number)
     }
 
     /// Writes another epoch of a room.
     func renew(_ row: RoomRow) throws(SQLiteFailure) {
-        renewRoom.bind(1, Int64(bitPattern: row.head.epoch)).bind(2, row.number)
-        try renewRoom.run()
+        try renewRoom.run(Int64(bitPattern: row.head.epoch), row.number)
     }
 
     /// Writes the number of the transaction that is open.
     func count(commit number: Int64) throws(SQLiteFailure) {
-        countCommit.bind(1, number)
-        try countCommit.run()
+        try countCommit.run(number)
         guard connection.changes == 1 else { throw .damaged("the number of transactions is gone") }
     }
 
@@ -140,47 +115,32 @@ final class LogLedger {
             """)
     }
 
-    func mark(_ user: UserName, upTo seq: Int64, room: Int64) throws(SQLiteFailure) {
-        upsertRead.bind(1, room).bind(2, user.text).bind(3, seq)
-        try upsertRead.run()
-    }
+    func mark(_ user: UserName, upTo seq: Int64, room: Int64) throws(SQLiteFailure) { try upsertRead.run(room, user.text, seq) }
 }
 
 extension LogLedger {
     /// Some rooms by their numbers.
     func rooms(after number: Int64, limit: Int) throws(SQLiteFailure) -> [(RoomName, RoomRow)] {
-        someRooms.bind(1, number).bind(2, Int64(limit))
-        defer { someRooms.reset() }
-        var rooms: [(RoomName, RoomRow)] = []
-        while try someRooms.step() {
-            guard let name = RoomName(someRooms.text(5)) else { throw .damaged("a room without a name") }
-            let head = LogHead(
-                epoch: UInt64(bitPattern: someRooms.number(1)), head: someRooms.number(2), base: someRooms.number(3), reads: [])
-            rooms.append((name, RoomRow(number: someRooms.number(0), head: head, bytes: someRooms.number(4))))
+        try someRooms.rows(number, Int64(limit)) { row throws(SQLiteFailure) in
+            guard let name = RoomName(row.text(5)) else { throw .damaged("a room without a name") }
+            return (name, RoomRow(row))
         }
-        return rooms
     }
 
     /// Some devices by their numbers, when they published last, and whether they stand for one publication of a program.
     ///
     /// - Parameter names: What such devices begin with; those of earlier versions were the name itself.
     func devices(after number: Int64, limit: Int, names: [UInt8]) throws(SQLiteFailure) -> [(number: Int64, at: Int64, isName: Bool)] {
-        someDevices.bind(1, names).bind(2, number).bind(3, Int64(limit))
-        defer { someDevices.reset() }
-        var devices: [(Int64, Int64, Bool)] = []
-        while try someDevices.step() { devices.append((someDevices.number(0), someDevices.number(1), someDevices.number(2) != 0)) }
-        return devices
+        try someDevices.rows(names, number, Int64(limit)) { ($0.number(0), $0.number(1), $0.number(2) != 0) }
     }
 
     /// Goes through the oldest entries of a room, their bytes and their times, as long as more are wanted.
     func oldest(_ row: RoomRow, limit: Int, _ wantsMore: (_ size: Int, _ at: Int64) -> Bool) throws(SQLiteFailure) {
-        first.bind(1, LogSchema.place(room: row.number, seq: row.head.base))
-            .bind(2, LogSchema.place(room: row.number, seq: row.head.head)).bind(3, Int64(limit))
-        defer { first.reset() }
-        while try first.step() {
-            let body = first.bytes(0)
+        let (base, head) = (LogSchema.place(room: row.number, seq: row.head.base), LogSchema.place(room: row.number, seq: row.head.head))
+        try first.read(base, head, Int64(limit)) { entry throws(SQLiteFailure) in
+            let body = entry.bytes(0)
             guard let at = StoredEntry.time(of: body) else { throw .damaged("an entry of room \(row.number)") }
-            guard wantsMore(body.count, at) else { return }
+            return wantsMore(body.count, at)
         }
     }
 
@@ -188,21 +148,15 @@ extension LogLedger {
     func entry(_ seq: Int64, of row: RoomRow) throws(SQLiteFailure) -> (at: Int64, stamp: EntryStamp?)? {
         guard row.number != 0 else { return nil }
         let place = LogSchema.place(room: row.number, seq: seq)
-        first.bind(1, place).bind(2, place).bind(3, 1)
-        defer { first.reset() }
-        guard try first.step() else { return nil }
         // Of a damaged one it is not told what it was; the room may be written all the same.
-        return (StoredEntry.time(of: first.bytes(0)) ?? 0, StoredEntry.decode(first.bytes(0), seq: seq).map(EntryStamp.init))
+        return try first.first(place, place, Int64(1)) {
+            (StoredEntry.time(of: $0.bytes(0)) ?? 0, StoredEntry.decode($0.bytes(0), seq: seq).map(EntryStamp.init))
+        }
     }
 
     func delete(_ row: RoomRow, below base: Int64) throws(SQLiteFailure) {
-        deleteEntries.bind(1, LogSchema.place(room: row.number, seq: row.head.base))
-            .bind(2, LogSchema.place(room: row.number, seq: base))
-        try deleteEntries.run()
+        try deleteEntries.run(LogSchema.place(room: row.number, seq: row.head.base), LogSchema.place(room: row.number, seq: base))
     }
 
-    func forget(device number: Int64) throws(SQLiteFailure) {
-        deleteDevice.bind(1, number)
-        try deleteDevice.run()
-    }
+    func forget(device number: Int64) throws(SQLiteFailure) { try deleteDevice.run(number) }
 }

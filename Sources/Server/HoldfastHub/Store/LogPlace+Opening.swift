@@ -1,5 +1,4 @@
 import Foundation
-import GRDBSQLite
 import RoomsStorage
 import WebSocketRuntime
 
@@ -23,13 +22,7 @@ extension LogPlace {
         // Opening a pipe would wait for whoever writes to it.
         if let odd = self.files.first(where: { Disk.isSpecial($0) }) { throw .corrupt("\(odd) is no file") }
         let lock: FileLock
-        do throws(FileLock.Failure) { lock = try FileLock(self.lock) } catch {
-            switch error {
-            case .held: throw .inUse(directory)
-            case .system(let code) where code == ENOSPC: throw .full
-            case .system: throw .readOnly(directory)
-            }
-        }
+        do throws(FileLock.Failure) { lock = try FileLock(self.lock) } catch { throw RoomLogError(error, directory) }
         let hasJournal = files.fileExists(atPath: file + "-wal")
         if !files.fileExists(atPath: file) {
             guard !hasJournal else { throw .corrupt("\(file) is gone, and its journal is not") }
@@ -58,7 +51,7 @@ extension LogPlace {
             try check(connection, upTo: checkedBytes)
             // The header is read past the journal, so that an upgrade may be there already.
             if header.version < Self.version { try LogSchema.upgrade(connection) }
-        } catch { throw error.roomLogError(path: directory) }
+        } catch { throw RoomLogError(error, directory) }
         let (mark, commits, renewals) = try settleHigh(connection, reasons, hook)
         let opening = LogOpening(renewals: (header.application == Self.copy ? [.backup] : []) + renewals)
         return OpenedLog(lock: lock, connection: connection, mark: mark, commits: commits, opening: opening)
@@ -72,13 +65,13 @@ extension LogPlace {
         do throws(SQLiteFailure) {
             let connection = try SQLiteConnection(new)
             try connection.run(LogSchema.tables)
-        } catch { throw error.roomLogError(path: directory) }
+        } catch { throw RoomLogError(error, directory) }
         try settle(new, as: file)
     }
 
     /// Makes an empty file that only its owner may use.
     static func makeFile(_ path: String) throws(RoomLogError) {
-        do throws(Disk.Failure) { try Disk.makeFile(path) } catch { throw error.isFull ? .full : .readOnly(path) }
+        do throws(Disk.Failure) { try Disk.makeFile(path) } catch { throw RoomLogError(error, path) }
     }
 
     /// Gives a file its name when it is on disk.

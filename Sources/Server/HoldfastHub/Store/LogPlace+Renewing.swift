@@ -1,5 +1,4 @@
 import Foundation
-import GRDBSQLite
 import RoomsStorage
 import WebSocketRuntime
 
@@ -46,7 +45,7 @@ extension LogPlace {
             commits = number
             known = Known(
                 file: try identity("file", connection), high: try identity("high", connection), lock: try identity("lock", connection))
-        } catch { throw error.roomLogError(path: directory) }
+        } catch { throw RoomLogError(error, directory) }
         // Nobody has had it before: a new one, one of an older version, or a backup.
         let isFirst = known.file == nil && known.high == nil
         if !isFirst { reasons += strangeness(mark, known) }
@@ -111,18 +110,16 @@ extension LogPlace {
             if drawsEpochs { try connection.run(Self.drawing) }
             let noting = try connection.prepare(
                 "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value")
-            noting.bind(1, "commits").bind(2, commits)
-            try noting.run()
+            try noting.run("commits", commits)
             for (name, path) in [("file", file), ("high", high), ("lock", lock)] {
                 guard let identity = FileIdentity(path: path, isUnchanging: path == lock) else {
-                    throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "\(path) is gone")
+                    throw SQLiteFailure.unreachable("\(path) is gone")
                 }
-                noting.bind(1, name).bind(2, identity.description)
-                try noting.run()
+                try noting.run(name, identity.description)
             }
             hook?(.hubRenews)
             try connection.run("COMMIT")
-        } catch { throw error.roomLogError(path: directory) }
+        } catch { throw RoomLogError(error, directory) }
     }
 
     private func identity(_ name: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> FileIdentity? {

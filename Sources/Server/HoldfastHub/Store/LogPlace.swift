@@ -1,5 +1,4 @@
 import Foundation
-import GRDBSQLite
 import RoomsStorage
 import WebSocketRuntime
 
@@ -18,7 +17,7 @@ struct LogPlace: Sendable {
     /// A directory in which something else lies, too, keeps its mode: somebody else may need it.
     func prepare() throws(RoomLogError) -> [String] {
         let isMade: Bool
-        do throws(Disk.Failure) { isMade = try Disk.makeDirectory(directory) } catch { throw error.isFull ? .full : .readOnly(directory) }
+        do throws(Disk.Failure) { isMade = try Disk.makeDirectory(directory) } catch { throw RoomLogError(error, directory) }
         do throws(Disk.Exposure) {
             guard !isMade, let stranger else { return try Disk.closeToOthers([directory] + files) }
             let remark = try Disk.remark(onShared: directory, with: stranger)
@@ -48,10 +47,10 @@ struct LogPlace: Sendable {
     /// Opens the file as it should be, for reading and writing.
     func connect() throws(SQLiteFailure) -> SQLiteConnection {
         let connection = try SQLiteConnection(file)
-        // What is acked is on disk: every commit waits for it; on Apple's systems that takes more than fsync.
+        // What is acked is on disk.
+        try connection.writeAhead()
         try connection.run(
             """
-            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
             PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384; PRAGMA foreign_keys = OFF
             """)
         return connection

@@ -1,5 +1,5 @@
-import GRDBSQLite
 import RoomCore
+import RoomsStorage
 import WebSocketRuntime
 
 /// Reads a hub's log beside the one who writes.
@@ -41,7 +41,7 @@ actor LogReader {
         let page: (LogHead, [Entry])?
         do throws(SQLiteFailure) { page = try read(order, withReads: withReads) } catch {
             tables = nil
-            throw error.roomLogError(path: place.file)
+            throw RoomLogError(error, place.file)
         }
         guard let page else { throw .noRoom(order.room.text) }
         return page

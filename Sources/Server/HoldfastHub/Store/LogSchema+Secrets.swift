@@ -1,4 +1,3 @@
-import GRDBSQLite
 import MachineCore
 import RoomCore
 import RoomsStorage
@@ -39,9 +38,6 @@ extension LogSchema {
 
     private static func storedKey(_ name: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> [UInt8]? {
         guard try connection.number("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'secrets'") == 1 else { return nil }
-        let statement = try connection.prepare("SELECT value FROM secrets WHERE name = '\(name)'")
-        defer { statement.reset() }
-        guard try statement.step() else { return nil }
-        return Array(statement.bytes(0))
+        return try connection.prepare("SELECT value FROM secrets WHERE name = '\(name)'").first { Array($0.bytes(0)) }
     }
 }

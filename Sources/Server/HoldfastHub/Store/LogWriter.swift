@@ -1,4 +1,3 @@
-import GRDBSQLite
 import MachineCore
 import RoomCore
 import RoomsStorage
@@ -55,7 +54,7 @@ actor LogWriter {
             names = PublicationNames(key: try LogSchema.namesKey(opened.connection))
             proofs = try LogSchema.proofKey(opened.connection)
             self.ledger = ledger
-        } catch { throw error.roomLogError(path: place.file) }
+        } catch { throw RoomLogError(error, place.file) }
         (lock, mark, commits) = (opened.lock, opened.mark, opened.commits)
         var opening = opened.opening
         opening.time = logClock.time
@@ -146,7 +145,7 @@ actor LogWriter {
     /// Writes what a batch has changed but for its entries, and waits for the disk.
     func commit(_ batch: Batch, _ ledger: LogLedger) throws(SQLiteFailure) {
         guard batch.isOpen else { return }
-        guard !ledger.connection.isIdle else { throw SQLiteFailure(code: SQLITE_ABORT, message: "the transaction has ended by itself") }
+        guard !ledger.connection.isIdle else { throw .aborted("the transaction has ended by itself") }
         try finish(batch, ledger)
         try ledger.count(commit: commits + 1)
         hook?(.hubAppendsUncommitted)
@@ -180,11 +179,11 @@ actor LogWriter {
         guard let ledger else { return }
         if !ledger.connection.isIdle { try? ledger.connection.run("ROLLBACK") }
         // A full disk leaves the connection as good as it was. After anything else nobody knows: another one is opened.
-        if error.code & 0xFF != SQLITE_FULL || !ledger.connection.isIdle { self.ledger = nil }
+        if !error.isFull || !ledger.connection.isIdle { self.ledger = nil }
     }
 
     private func note(_ error: SQLiteFailure) {
-        let reason: RoomLogError = isClosed ? .closed : error.roomLogError(path: place.file)
+        let reason: RoomLogError = isClosed ? .closed : RoomLogError(error, place.file)
         health = .failing(reason)
         figures.lastFailure = reason
     }
@@ -192,7 +191,7 @@ actor LogWriter {
     /// The connection, which is opened again if it broke.
     func present() throws(SQLiteFailure) -> LogLedger {
         if let ledger { return ledger }
-        guard !isClosed, lock != nil else { throw SQLiteFailure(code: SQLITE_MISUSE, message: "closed") }
+        guard !isClosed, lock != nil else { throw .closed }
         let opened = try LogLedger(place.connect())
         // What went back under a hub that runs gets no more numbers: its next start draws new epochs.
         let found = try opened.commits()

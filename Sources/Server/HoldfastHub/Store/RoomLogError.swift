@@ -1,3 +1,5 @@
+import RoomsStorage
+
 /// Why a hub's log cannot be opened or written.
 public enum RoomLogError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Another process has the directory, or another hub of this one.
@@ -34,3 +36,5 @@ public enum RoomLogError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
+
+extension RoomLogError: StorageError {}

@@ -1,0 +1,218 @@
+import CRoomsSQLite
+
+/// A connection to a file of SQLite, for one thread at a time.
+package final class SQLiteConnection {
+    fileprivate let handle: OpaquePointer
+
+    /// Opens a file that is there; an empty one is a new database.
+    package init(_ path: String, isReadOnly: Bool = false) throws(SQLiteFailure) {
+        var opened: OpaquePointer?
+        let flags = (isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX
+        let code = sqlite3_open_v2(path, &opened, flags, nil)
+        guard code == SQLITE_OK, let opened else {
+            let failure = opened.map { SQLiteFailure(of: $0) } ?? SQLiteFailure(code: code, message: "out of memory")
+            sqlite3_close_v2(opened)
+            throw failure
+        }
+        handle = opened
+        sqlite3_extended_result_codes(handle, 1)
+        // A backup or somebody's look from outside may hold a lock for a moment.
+        sqlite3_busy_timeout(handle, 5000)
+    }
+
+    // Statements that are alive still keep it open until they are gone.
+    deinit { sqlite3_close_v2(handle) }
+
+    /// Lets others read while it writes, and has every commit wait for the disk; on Apple's systems that takes more than fsync.
+    package func writeAhead() throws(SQLiteFailure) {
+        try run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+    }
+
+    /// Whether no transaction is open.
+    package var isIdle: Bool { sqlite3_get_autocommit(handle) != 0 }
+    /// The row that was inserted last.
+    package var lastRow: Int64 { sqlite3_last_insert_rowid(handle) }
+    /// How many rows the last statement changed.
+    package var changes: Int { Int(sqlite3_changes(handle)) }
+    /// How many pages it has written since it was opened: into the journal.
+    package var pagesWritten: Int {
+        var (count, most): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &count, &most, 0)
+        return Int(count)
+    }
+
+    /// Runs statements that give nothing back.
+    package func run(_ sql: String) throws(SQLiteFailure) {
+        guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw SQLiteFailure(of: handle) }
+    }
+
+    /// Runs a transaction: all of it is done, or nothing.
+    ///
+    /// - Parameter begin: `BEGIN IMMEDIATE` for one that writes.
+    package func transaction<Result>(_ begin: String, _ body: () throws -> Result) throws -> Result {
+        try run(begin)
+        do {
+            let result = try body()
+            try run("COMMIT")
+            return result
+        } catch {
+            // A trigger or a full disk may have ended it.
+            if !isIdle { try? run("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// Prepares a statement that is used many times.
+    package func prepare(_ sql: String) throws(SQLiteFailure) -> SQLiteStatement { try SQLiteStatement(sql, on: self) }
+
+    /// The first column of the first row, as a number.
+    package func number(_ sql: String) throws(SQLiteFailure) -> Int64? { try prepare(sql).first { $0.number(0) } }
+
+    /// The first column of the first row, as text.
+    package func text(_ sql: String) throws(SQLiteFailure) -> String? { try prepare(sql).first { $0.text(0) } }
+}
+
+/// A prepared statement, and the row at which it stands.
+///
+/// It is prepared once, for what a hub's log costs is the time per row.
+package final class SQLiteStatement {
+    fileprivate let handle: OpaquePointer
+    private let connection: SQLiteConnection
+    /// Tells SQLite to copy what is bound.
+    fileprivate static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    fileprivate init(_ sql: String, on connection: SQLiteConnection) throws(SQLiteFailure) {
+        var prepared: OpaquePointer?
+        guard sqlite3_prepare_v3(connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil) == SQLITE_OK,
+            let prepared
+        else { throw SQLiteFailure(of: connection.handle) }
+        (handle, self.connection) = (prepared, connection)
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    /// Runs it to its end; it gives no rows.
+    package func run<each Value: SQLiteValue>(_ values: repeat each Value) throws(SQLiteFailure) {
+        bind(repeat each values)
+        defer { sqlite3_reset(handle) }
+        while try step() {}
+    }
+
+    /// The same, with bytes behind the values, which are bound where they lie.
+    package func run<each Value: SQLiteValue>(_ values: repeat each Value, bytes: [UInt8]) throws(SQLiteFailure) {
+        let place = bind(repeat each values) + 1
+        defer { sqlite3_reset(handle) }
+        let code = bytes.withUnsafeBytes { buffer in
+            sqlite3_bind_blob(handle, place, buffer.baseAddress, Int32(buffer.count), nil)
+            return sqlite3_step(handle)
+        }
+        guard code == SQLITE_DONE else { throw SQLiteFailure(of: connection.handle) }
+    }
+
+    /// Goes from row to row, until the body wants no more.
+    package func read<each Value: SQLiteValue>(
+        _ values: repeat each Value, while body: (SQLiteStatement) throws(SQLiteFailure) -> Bool
+    ) throws(SQLiteFailure) {
+        bind(repeat each values)
+        defer { sqlite3_reset(handle) }
+        while try step(), try body(self) {}
+    }
+
+    /// What is made of each row.
+    package func rows<each Value: SQLiteValue, Row>(
+        _ values: repeat each Value, each body: (SQLiteStatement) throws(SQLiteFailure) -> Row
+    ) throws(SQLiteFailure) -> [Row] {
+        var rows: [Row] = []
+        try read(repeat each values) { row throws(SQLiteFailure) in
+            rows.append(try body(row))
+            return true
+        }
+        return rows
+    }
+
+    /// What is made of the first row; nil if there is none.
+    package func first<each Value: SQLiteValue, Row>(
+        _ values: repeat each Value, as body: (SQLiteStatement) throws(SQLiteFailure) -> Row
+    ) throws(SQLiteFailure) -> Row? {
+        var first: Row?
+        try read(repeat each values) { row throws(SQLiteFailure) in
+            first = try body(row)
+            return false
+        }
+        return first
+    }
+
+    /// The place of the last value.
+    @discardableResult
+    private func bind<each Value: SQLiteValue>(_ values: repeat each Value) -> Int32 {
+        var place: Int32 = 0
+        for value in repeat each values {
+            place += 1
+            value.bind(to: self, at: place)
+        }
+        return place
+    }
+
+    private func step() throws(SQLiteFailure) -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: true
+        case SQLITE_DONE: false
+        default: throw SQLiteFailure(of: connection.handle)
+        }
+    }
+
+    /// What a column may hold in a row, whatever its table says; with SQLite's own numbers.
+    package enum Kind: Int32 { case number = 1, real, text, bytes, nothing }
+
+    package func kind(_ column: Int32) -> Kind { Kind(rawValue: sqlite3_column_type(handle, column)) ?? .nothing }
+
+    /// What a column is called.
+    package func name(_ column: Int32) -> String { sqlite3_column_name(handle, column).map { String(cString: $0) } ?? "" }
+
+    package func number(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+    package func text(_ column: Int32) -> String {
+        guard let start = sqlite3_column_text(handle, column) else { return "" }
+        return String(decoding: UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))), as: UTF8.self)
+    }
+
+    /// The bytes of a column; they stand until the next row.
+    package func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
+    }
+}
+
+/// What a statement takes in place of a question mark.
+package protocol SQLiteValue {
+    func bind(to statement: SQLiteStatement, at place: Int32)
+}
+
+extension Int64: SQLiteValue {
+    package func bind(to statement: SQLiteStatement, at place: Int32) { sqlite3_bind_int64(statement.handle, place, self) }
+}
+
+extension String: SQLiteValue {
+    package func bind(to statement: SQLiteStatement, at place: Int32) {
+        sqlite3_bind_text(statement.handle, place, self, Int32(utf8.count), SQLiteStatement.copied)
+    }
+}
+
+extension [UInt8]: SQLiteValue {
+    package func bind(to statement: SQLiteStatement, at place: Int32) {
+        // A pointer to nothing would be NULL.
+        if isEmpty { return _ = sqlite3_bind_zeroblob(statement.handle, place, 0) }
+        withUnsafeBytes { _ = sqlite3_bind_blob(statement.handle, place, $0.baseAddress, Int32($0.count), SQLiteStatement.copied) }
+    }
+}
+
+extension Optional: SQLiteValue where Wrapped: SQLiteValue {
+    package func bind(to statement: SQLiteStatement, at place: Int32) {
+        if let self { self.bind(to: statement, at: place) } else { sqlite3_bind_null(statement.handle, place) }
+    }
+}
+
+extension SQLiteFailure {
+    fileprivate init(of handle: OpaquePointer) {
+        self.init(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+    }
+}
