@@ -52,7 +52,6 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 let metricsKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 let protobuf = Target.Dependency.product(
     name: "SwiftProtobuf", package: "swift-protobuf", condition: .when(traits: ["Protobuf", "Quotes", "Rooms", "Hub"]))
-let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Rooms"]))
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Hub"]))
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["Hub"]))
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["WAMP", "Router", "Hub"]))
@@ -130,8 +129,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
         // Messages of Protocol Buffers; only HoldfastProtobuf and what is built on it need it.
         .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
-        // SQLite: the outbox and the history of an app.
-        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         // Plain HTTP around the hub: its API, its page, its health.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),
         // Tokens of those who join rooms.
@@ -236,7 +233,7 @@ let package = Package(
             name: "HoldfastRooms",
             dependencies: [
                 "Holdfast", "MachineCore", "ProtocolCore", "HoldfastProtocols", "WebSocketCore", "WebSocketRuntime", "CodecCore",
-                "RoomCore", "RoomsWire", "RoomsStorage", grdb, deques, logging, metrics,
+                "RoomCore", "RoomsWire", "RoomsStorage", deques, logging, metrics,
             ],
             path: "Sources/Client/HoldfastRooms", swiftSettings: strict),
         .target(
@@ -418,7 +415,7 @@ let package = Package(
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory",
                 "Holdfast",
-                "HoldfastRooms", "HoldfastServer", "HoldfastHub", "HoldfastTesting", grdb,
+                "HoldfastRooms", "HoldfastServer", "HoldfastHub", "HoldfastTesting",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -172,7 +172,7 @@ def main():
     names = {entry["name"] for entry in content["components"]}
     inner = {entry["name"] for part in content["components"] for entry in part.get("components", [])}
     # Without these it would have read nothing.
-    problems += [f"{name} is not in it" for name in ("swift-nio", "grdb.swift", "zlib", "SQLite", "Swift") if name not in names]
+    problems += [f"{name} is not in it" for name in ("swift-nio", "swift-protobuf", "zlib", "SQLite", "Swift") if name not in names]
     problems += [f"{name} is not in it" for name in ("BoringSSL", "llhttp") if name not in inner]
     for problem in problems:
         print(problem, file=sys.stderr)

@@ -136,7 +136,7 @@ prepare_apps() {
     # SwiftPM takes the directory's name.
     name=$(sed -nE '/"-module-name","HoldfastUI"/s/.*"-package-name","([^"]*)".*/\1/p' .build/debug.yaml | head -n 1)
     for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap \
-        Sources/Runtime/*/module.modulemap .build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap; do
+        Sources/Runtime/*/module.modulemap; do
         [ ! -e "$map" ] || maps+=(-Xcc "-fmodule-map-file=$map")
     done
     rm -rf "$APPS" && mkdir -p "$APPS"

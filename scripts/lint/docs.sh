@@ -8,8 +8,7 @@ out=reports/docs
 build=$(swift build --show-bin-path)
 triple=$(swiftc -print-target-info | sed -nE 's/.*"triple": "([^"]*)".*/\1/p' | head -n 1)
 maps=()
-for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap \
-    .build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap; do
+for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap; do
     maps+=(-Xcc "-fmodule-map-file=$map")
 done
 

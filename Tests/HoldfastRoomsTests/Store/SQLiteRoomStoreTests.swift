@@ -1,7 +1,7 @@
 import Foundation
-import GRDB
 import HoldfastRooms
 import RoomCore
+import RoomsStorage
 import Testing
 
 /// What only a store in a file does.
@@ -128,6 +128,7 @@ struct SQLiteRoomStoreTests {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Data().write(to: URL(fileURLWithPath: path + "/rooms.sqlite"))
         try edit(path, "CREATE TABLE theirs (a)")
         #expect(throws: RoomStoreError.corrupt("it is not a store of rooms")) { try SQLiteRoomStore(path: path) }
     }
@@ -217,6 +218,6 @@ struct SQLiteRoomStoreTests {
 
     /// Does to a store that is closed what the store would not.
     private func edit(_ path: String, _ sql: String) throws {
-        try DatabaseQueue(path: path + "/rooms.sqlite").write { try $0.execute(sql: sql) }
+        try SQLiteConnection(path + "/rooms.sqlite").run(sql)
     }
 }

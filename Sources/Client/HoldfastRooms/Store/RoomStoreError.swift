@@ -1,4 +1,5 @@
 public import RoomCore
+import RoomsStorage
 
 /// Why a store cannot be opened, read or written.
 public enum RoomStoreError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -33,3 +34,5 @@ public enum RoomStoreError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
+
+extension RoomStoreError: StorageError {}

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Logging
 public import RoomCore
 package import RoomsStorage
@@ -15,12 +14,11 @@ import WebSocketRuntime
 /// systems it is encrypted until the device is unlocked for the first time, and stays out of backups: an outbox that was restored would send
 /// again what was sent. (If it happens all the same the client sees it, and renews itself.) Keep it in the app's own container: the system ends apps that sleep while they hold a file of a group's container.
 public final class SQLiteRoomStore: RoomStore {
-    private let directory: String
-    private let pool: DatabasePool
+    private let (reading, writing): (StoreLane, StoreLane)
+    // Let go of after what is above.
     private let lock: FileLock
     private let limit: Int64
     private let hook: StoreHook?
-    private let (writing, reading) = (StoreThread("holdfast.rooms.writing"), StoreThread("holdfast.rooms.reading"))
 
     /// Opens a store, or makes one; what is damaged or too new is left as it is.
     ///
@@ -38,13 +36,13 @@ public final class SQLiteRoomStore: RoomStore {
         path: String, entriesPerRoom: Int = 10_000, hook: StoreHook?,
         warn: (String) -> Void = { Logger(label: "holdfast.rooms").warning("\($0)") }
     ) throws(RoomStoreError) {
-        (directory, limit, self.hook) = (path, Int64(max(entriesPerRoom, 1)), hook)
+        (limit, self.hook) = (Int64(max(entriesPerRoom, 1)), hook)
         lock = try Self.take(path, warn)
-        pool = try Self.open(path)
+        (reading, writing) = try StoreLane.reporting(path) { try Self.open(path) }
     }
 
     private static func take(_ path: String, _ warn: (String) -> Void) throws(RoomStoreError) -> FileLock {
-        do throws(Disk.Failure) { try Disk.makeDirectory(path) } catch { throw error.isFull ? .full : .readOnly(path) }
+        do throws(Disk.Failure) { try Disk.makeDirectory(path) } catch { throw RoomStoreError(error, path) }
         // Other users of the machine have no business here.
         let files = ["", "-wal", "-shm", "-journal"].map { path + "/rooms.sqlite" + $0 } + [path + "/lock"]
         let said: [String]
@@ -53,73 +51,37 @@ public final class SQLiteRoomStore: RoomStore {
         #if canImport(Darwin)
             for sentence in StoreProtection.protect(path, files) { warn(sentence) }
         #endif
-        do throws(FileLock.Failure) { return try FileLock(path + "/lock") } catch {
-            switch error {
-            case .held: throw .inUse(path)
-            case .system(let code) where code == ENOSPC: throw .full
-            case .system: throw .readOnly(path)
-            }
+        do throws(FileLock.Failure) { return try FileLock(path + "/lock") } catch { throw RoomStoreError(error, path) }
+    }
+
+    private static func open(_ path: String) throws -> (reading: StoreLane, writing: StoreLane) {
+        let file = path + "/rooms.sqlite"
+        if FileManager.default.fileExists(atPath: file) {
+            // Before anything is written: a file that is not ours is left as it is.
+            try StoreTables(SQLiteConnection(file, isReadOnly: true)).areThere()
         }
-    }
-
-    private static func open(_ path: String) throws(RoomStoreError) -> DatabasePool {
-        try Self.reporting(path) {
-            var configuration = Configuration()
-            configuration.label = "holdfast.rooms"
-            configuration.busyMode = .timeout(5)
-            configuration.maximumReaderCount = 1  // One thread reads.
-            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON") }
-            let file = path + "/rooms.sqlite"
-            if FileManager.default.fileExists(atPath: file) {
-                // Before anything is written: a file that is not ours is left as it is.
-                var looking = configuration
-                looking.readonly = true
-                try Self.isOurs(DatabaseQueue(path: file, configuration: looking).read(Self.header))
-            }
-            // With rights for its owner only, which what lies beside it takes over.
-            try Self.make(file)
-            let pool = try DatabasePool(path: file, configuration: configuration)
-            // What is said to be queued is on disk: every commit waits for it. GRDB would take NORMAL.
-            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-            try pool.write { database in
-                let header = try Self.header(database)
-                if try !Self.isOurs(header) {
-                    try StoreTables.create(database)
-                } else if header.version < StoreTables.version {
-                    try StoreTables.upgrade(database)
-                }
-            }
-            return pool
+        // With rights for its owner only, which what lies beside it takes over.
+        do throws(Disk.Failure) { try Disk.makeFile(file) } catch { throw RoomStoreError(error, file) }
+        func connect() throws(SQLiteFailure) -> StoreTables {
+            let connection = try SQLiteConnection(file)
+            // What is said to be queued is on disk.
+            try connection.writeAhead()
+            return StoreTables(connection)
         }
+        let (reader, writer) = (try connect(), try connect())
+        guard try writer.connection.text("PRAGMA journal_mode") == "wal" else { throw RoomStoreError.failed("\(file) gets no journal") }
+        try writer.connection.transaction("BEGIN IMMEDIATE") { try writer.prepare() }
+        try reader.connection.run("PRAGMA query_only = ON")
+        return (StoreLane(path, "reading", "BEGIN", reader), StoreLane(path, "writing", "BEGIN IMMEDIATE", writer))
     }
 
-    private static func make(_ file: String) throws(RoomStoreError) {
-        do throws(Disk.Failure) { try Disk.makeFile(file) } catch { throw error.isFull ? .full : .readOnly(file) }
-    }
-
-    private static func header(_ database: Database) throws -> (application: Int64, version: Int64, tables: Int64) {
-        func number(_ sql: String) throws -> Int64 { try Int64.fetchOne(database, sql: sql) ?? 0 }
-        return try (
-            number("PRAGMA application_id"), number("PRAGMA user_version"), number("SELECT count(*) FROM sqlite_master")
-        )
-    }
-
-    /// Whether the tables are there.
-    @discardableResult
-    private static func isOurs(_ header: (application: Int64, version: Int64, tables: Int64)) throws -> Bool {
-        if header.application == 0, header.tables == 0 { return false }
-        guard header.application == StoreTables.application else { throw RoomStoreError.corrupt("it is not a store of rooms") }
-        guard header.version <= StoreTables.version else { throw RoomStoreError.newer(header.version) }
-        return true
-    }
-
-    /// Lets go of the directory; what comes after is refused.
-    ///
-    /// If it throws, the store is still open, and its directory held; it may be tried again.
+    /// Lets go of the directory, when what was begun is done; what comes after is refused.
     ///
     /// A store that nobody holds any more does so by itself.
     public func close() throws(RoomStoreError) {
-        try Self.reporting(directory) { try pool.close() }
+        // Nothing here throws any more; whoever calls it need not change.
+        reading.close()
+        writing.close()
         lock.release()
     }
 
@@ -127,18 +89,18 @@ public final class SQLiteRoomStore: RoomStore {
     public var entriesPerRoom: Int { Int(limit) }
 
     /// The incarnation of this store.
-    public func device() async throws(RoomStoreError) -> DeviceID { try await read(StoreTables.device) }
+    public func device() async throws(RoomStoreError) -> DeviceID { try await reading.run { try $0.device() } }
 
     /// The rooms of which something is stored, or whose outbox holds something, by their names.
-    public func rooms() async throws(RoomStoreError) -> [StoredRoomSummary] { try await read(StoreTables.summaries) }
+    public func rooms() async throws(RoomStoreError) -> [StoredRoomSummary] { try await reading.run { try $0.summaries() } }
 
     /// What is stored of a room; of one that nobody knows, nothing.
     public func room(_ name: RoomName) async throws(RoomStoreError) -> StoredRoom {
-        try await read { database in
-            guard let row = try StoreTables.room(name, database) else { return StoredRoom() }
+        try await reading.run { tables in
+            guard let row = try tables.room(name) else { return StoredRoom() }
             return StoredRoom(
-                cursor: row.bounds.cursor, first: row.bounds.first, next: row.bounds.next,
-                outbox: try StoreTables.outbox(row, name, database), read: row.bounds.read, proof: row.bounds.proof)
+                cursor: row.bounds.cursor, first: row.bounds.first, next: row.bounds.next, outbox: try tables.outbox(row, name),
+                read: row.bounds.read, proof: row.bounds.proof)
         }
     }
 
@@ -146,96 +108,70 @@ public final class SQLiteRoomStore: RoomStore {
     public func commit(_ changes: [StoreChange]) async throws(RoomStoreError) {
         let (hook, limit) = (hook, limit)
         let queues = changes.contains { if case .queue = $0 { true } else { false } }
-        try await reporting {
-            hook?(queues ? .clientQueues : .clientReceived)
-            try await self.transaction { database in
-                var writing = StoreTables.Writing(database: database, limit: limit)
-                for change in changes {
-                    try writing.apply(change)
-                    if !queues { hook?(.clientReceivedPartly) }
-                }
-                try writing.finish()
-                hook?(queues ? .clientQueuesUncommitted : .clientReceivedUncommitted)
+        hook?(queues ? .clientQueues : .clientReceived)
+        try await writing.run { tables in
+            var writing = StoreTables.Writing(tables, limit: limit)
+            for change in changes {
+                try writing.apply(change)
+                if !queues { hook?(.clientReceivedPartly) }
             }
-            hook?(queues ? .clientQueued : .clientCommitted)
+            try writing.finish()
+            hook?(queues ? .clientQueuesUncommitted : .clientReceivedUncommitted)
         }
+        hook?(queues ? .clientQueued : .clientCommitted)
     }
 
     /// The last stored entries of a room below a number, in order.
     public func entries(_ room: RoomName, before: Int64?, limit: Int) async throws(RoomStoreError) -> [Entry] {
-        try await read { database in
-            guard let row = try StoreTables.room(room, database) else { return [] }
-            return try StoreTables.entries(row, before: before, limit: limit, database)
-        }
+        try await reading.run { tables in try tables.room(room).map { try tables.entries($0, before: before, limit: limit) } ?? [] }
     }
 
     /// The first stored entries of a room after a place, in order; nil if what follows that place is not stored.
     public func entries(_ room: RoomName, after: LogPosition, limit: Int) async throws(RoomStoreError) -> [Entry]? {
-        try await read { database in
-            guard let row = try StoreTables.room(room, database), row.bounds.follows(after) else { return nil }
-            return try StoreTables.entries(row, after: after.seq, limit: limit, database)
+        try await reading.run { tables in
+            guard let row = try tables.room(room), row.bounds.follows(after) else { return nil }
+            return try tables.entries(row, after: after.seq, limit: limit)
         }
     }
 
-    private func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws(RoomStoreError) -> Value {
-        let pool = pool
-        return try await reporting { try await self.reading.run { try pool.read(body) } }
-    }
-
-    private func transaction(_ body: @escaping @Sendable (Database) throws -> Void) async throws {
-        let pool = pool
-        try await writing.run { try pool.write(body) }
-    }
-
-    private func reporting<Value>(_ body: () async throws -> Value) async throws(RoomStoreError) -> Value {
-        do { return try await body() } catch { throw Self.error(error, directory) }
-    }
-
-    private static func reporting<Value>(_ path: String, _ body: () throws -> Value) throws(RoomStoreError) -> Value {
-        do { return try body() } catch { throw self.error(error, path) }
-    }
-
-    private static func error(_ error: any Error, _ path: String) -> RoomStoreError {
-        switch error {
-        case let error as RoomStoreError: error
-        case is RowDecodingError: .corrupt("a value is not of its column's kind")
-        case let error as DatabaseError:
-            switch error.resultCode {
-            case .SQLITE_FULL: .full
-            // What two connections share beside the file finds no room.
-            case _ where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE: .full
-            case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH: .readOnly(path)
-            case .SQLITE_CORRUPT, .SQLITE_NOTADB: .corrupt(error.message ?? "")
-            case .SQLITE_MISUSE: .closed
-            default: .failed("\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))")
-            }
-        default: .failed(String(describing: error))
-        }
-    }
-}
-
-extension SQLiteRoomStore {
     /// How the connection that writes keeps what it writes: its journal, and how it waits for the disk.
     package func durability() async throws(RoomStoreError) -> [String] {
-        try await reporting {
-            let pool = self.pool
-            return try await self.writing.run {
-                try pool.writeWithoutTransaction { database in
-                    try ["journal_mode", "synchronous"].map { try String.fetchOne(database, sql: "PRAGMA \($0)") ?? "" }
-                }
-            }
+        try await writing.run { tables in
+            try ["journal_mode", "synchronous"].map { try tables.connection.text("PRAGMA \($0)") ?? "" }
         }
     }
 }
 
-/// Where a store waits for its disk; what it does there is done to its end.
-///
-/// GRDB's own asynchronous functions end with the task that waits for them, and a commit that was ordered must not.
-private actor StoreThread {
+/// A connection of a store, where it waits for its disk; what is done there is done to its end.
+private actor StoreLane {
+    private let path: String
+    private let begin: String
+    // SAFETY: it is reached on the queue only: that is where the actor runs, and `close` goes there.
+    private nonisolated(unsafe) var tables: StoreTables?
     private nonisolated let queue: BlockingQueue
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 
-    init(_ name: String) { queue = BlockingQueue(name) }
+    init(_ path: String, _ name: String, _ begin: String, _ tables: StoreTables) {
+        (self.path, self.begin, self.tables) = (path, begin, tables)
+        queue = BlockingQueue("holdfast.rooms." + name)
+    }
 
-    func run<Value: Sendable>(_ body: @Sendable () throws -> Value) throws -> Value { try body() }
+    /// Runs a transaction.
+    func run<Value: Sendable>(_ body: @Sendable (StoreTables) throws -> Value) throws(RoomStoreError) -> Value {
+        guard let tables else { throw .closed }
+        return try Self.reporting(path) { try tables.connection.transaction(begin) { try body(tables) } }
+    }
+
+    /// Lets go of the connection, after what waits for it.
+    nonisolated func close() { queue.sync { tables = nil } }
+
+    static func reporting<Value>(_ path: String, _ body: () throws -> Value) throws(RoomStoreError) -> Value {
+        do { return try body() } catch {
+            throw switch error {
+            case let error as RoomStoreError: error
+            case let error as SQLiteFailure: RoomStoreError(error, path)
+            default: .failed(String(describing: error))
+            }
+        }
+    }
 }

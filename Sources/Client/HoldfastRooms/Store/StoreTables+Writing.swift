@@ -1,165 +1,127 @@
-import GRDB
 import RoomCore
 import RoomsStorage
 
 extension StoreTables {
     /// One transaction: the rows of rooms are written at its end, each once.
     struct Writing {
-        let database: Database
+        let tables: StoreTables
         let limit: Int64
         private var rooms: [RoomName: Room] = [:]
         private var changed: Set<RoomName> = []
         private var device: DeviceID?
         private var buffer: [UInt8] = []
 
-        init(database: Database, limit: Int64) { (self.database, self.limit) = (database, limit) }
+        init(_ tables: StoreTables, limit: Int64) { (self.tables, self.limit) = (tables, limit) }
 
         mutating func apply(_ change: StoreChange) throws {
             switch change {
-            case .renew(let device, let outbox): try renew(device, outbox)
-            case .queue(let row):
-                try alter(row.room) { bounds throws(RoomStoreError) in try bounds.queue(row) }
-                try insert(row)
+            case .renew(let device, let outbox): return try renew(device, outbox)
             case .mark(let name, let cseq, let state):
                 guard let room = try known(name) else { return }
-                let (kind, failure) = Self.columns(state)
-                try run(
-                    "UPDATE outbox SET state = ?, code = ?, reason = ? WHERE room = ? AND cseq = ?",
-                    [kind, failure?.code.rawValue ?? 0, failure?.text ?? "", room.number, cseq])
+                let (kind, code, reason) = Self.columns(state)
+                return try tables.statement("UPDATE outbox SET state = ?, code = ?, reason = ? WHERE room = ? AND cseq = ?")
+                    .run(kind, code, reason, room.number, cseq)
             case .remove(let name, let cseq):
                 guard let room = try known(name) else { return }
-                try run("DELETE FROM outbox WHERE room = ? AND cseq = ?", [room.number, cseq])
-            case .append(let name, let epoch, let entries):
-                let limit = limit
-                var kept: ArraySlice<Entry> = []
-                try alter(name) { bounds throws(RoomStoreError) in
-                    kept = try bounds.append(name, epoch: epoch, entries, limit: limit)
-                }
-                try insert(kept, name)
-                try trim(name)
-            case .replace(let name, let cursor, let entries):
-                let limit = limit
-                var kept: ArraySlice<Entry> = []
-                try alter(name) { bounds throws(RoomStoreError) in
-                    kept = try bounds.replace(name, cursor: cursor, entries, limit: limit)
-                }
-                try clear(name)
-                try insert(kept, name)
-            case .prepend(let name, let epoch, let entries):
-                let limit = limit
-                var kept: ArraySlice<Entry> = []
-                try alter(name) { bounds throws(RoomStoreError) in
-                    kept = try bounds.prepend(name, epoch: epoch, entries, limit: limit)
-                }
-                try insert(kept, name)
-            case .prove(let name, let proof): try alter(name) { $0.proof = proof }
-            case .read(let name, let seq): try alter(name) { $0.read(upTo: seq) }
-            case .forget(let name):
-                guard try known(name) != nil else { return }
-                try alter(name) { $0.forget() }
-                try clear(name)
+                return try tables.statement("DELETE FROM outbox WHERE room = ? AND cseq = ?").run(room.number, cseq)
+            case .forget(let name): guard try known(name) != nil else { return }
+            case .queue, .append, .replace, .prepend, .prove, .read: break
             }
+            guard let name = change.alteredRoom else { return }
+            let limit = limit
+            var kept: ArraySlice<Entry> = []
+            let room = try alter(name) { bounds throws(RoomStoreError) in kept = try bounds.alter(by: change, limit: limit) }
+            switch change {
+            case .queue(let row): try insert(row, room)
+            case .replace, .forget: try delete(from: room.keys.start, to: room.keys.end)
+            default: break
+            }
+            try insert(kept, room)
+            if case .append = change { try delete(from: room.keys.start, to: room.place(room.bounds.first)) }
         }
 
         /// Writes what was only counted so far.
         mutating func finish() throws {
+            let statement = try tables.statement(
+                "UPDATE rooms SET epoch = ?, seq = ?, first = ?, next = ?, read = ?, proof = ? WHERE id = ?")
             for name in changed {
                 guard let room = rooms[name] else { continue }
-                try run(
-                    "UPDATE rooms SET epoch = ?, seq = ?, first = ?, next = ?, read = ?, proof = ? WHERE id = ?",
-                    [
-                        Int64(bitPattern: room.bounds.cursor.epoch), room.bounds.cursor.seq, room.bounds.first, room.bounds.next,
-                        room.bounds.read, room.bounds.proof.map { StoreTables.blob($0.bits) } ?? .null, room.number,
-                    ])
+                let (bounds, proof) = (room.bounds, room.bounds.proof.map { StoredEntry.bytes(of: $0.bits) })
+                try statement.run(
+                    Int64(bitPattern: bounds.cursor.epoch), bounds.cursor.seq, bounds.first, bounds.next, bounds.read, proof, room.number)
             }
         }
 
         private mutating func renew(_ device: DeviceID, _ outbox: [OutboxRow]) throws {
             try finish()
             (rooms, changed, self.device) = ([:], [], device)
-            try run("UPDATE store SET device = ?", [StoreTables.blob(device.bits)])
-            try run("DELETE FROM outbox", [])
-            try run("UPDATE rooms SET next = 1", [])
+            try tables.statement("UPDATE store SET device = ?").run(StoredEntry.bytes(of: device.bits))
+            try tables.connection.run("DELETE FROM outbox; UPDATE rooms SET next = 1")
             for row in outbox {
-                try alter(row.room) { $0.next = max($0.next, row.publication.cseq + 1) }
-                try insert(row)
+                let room = try alter(row.room) { $0.next = max($0.next, row.publication.cseq + 1) }
+                try insert(row, room)
             }
         }
 
         /// A room that has a row.
         private mutating func known(_ name: RoomName) throws -> Room? {
             if let room = rooms[name] { return room }
-            let room = try StoreTables.room(name, database)
-            rooms[name] = room
-            return room
+            rooms[name] = try tables.room(name)
+            return rooms[name]
         }
 
         /// Changes what is known of a room, which gets a row if it has none.
-        private mutating func alter(_ name: RoomName, _ body: (inout StoredBounds) throws(RoomStoreError) -> Void) throws {
+        private mutating func alter(_ name: RoomName, _ body: (inout StoredBounds) throws(RoomStoreError) -> Void) throws -> Room {
             var room: Room
             if let known = try known(name) {
                 room = known
             } else {
-                try run("INSERT INTO rooms (name, epoch, seq, first, next, read) VALUES (?, 0, 0, 1, 1, 0)", [name.text])
-                room = Room(number: database.lastInsertedRowID, bounds: StoredBounds())
+                try tables.statement("INSERT INTO rooms (name, epoch, seq, first, next, read) VALUES (?, 0, 0, 1, 1, 0)").run(name.text)
+                room = Room(number: tables.connection.lastRow)
             }
             try body(&room.bounds)
             rooms[name] = room
             changed.insert(name)
+            return room
         }
 
-        private mutating func insert(_ entries: ArraySlice<Entry>, _ name: RoomName) throws {
-            guard !entries.isEmpty, let room = rooms[name] else { return }
-            let own = try device ?? StoreTables.device(database)
+        private mutating func insert(_ entries: ArraySlice<Entry>, _ room: Room) throws {
+            guard !entries.isEmpty else { return }
+            let own = try device ?? tables.device()
             device = own
-            let statement = try database.cachedStatement(sql: "INSERT INTO entries (place, counts, body) VALUES (?, ?, ?)")
+            let statement = try tables.statement("INSERT INTO entries (place, counts, body) VALUES (?, ?, ?)")
             for entry in entries {
                 buffer.removeAll(keepingCapacity: true)
                 StoredEntry.encode(entry, into: &buffer)
-                let counts = entry.device != own && !StoredRoomSummary.remarks.contains(entry.type)
-                try statement.execute(arguments: [StoreTables.place(room.number, entry.seq), counts, StoreTables.blob(buffer)])
+                let counts: Int64 = entry.device != own && !StoredRoomSummary.remarks.contains(entry.type) ? 1 : 0
+                try statement.run(room.place(entry.seq), counts, bytes: buffer)
             }
         }
 
-        private mutating func trim(_ name: RoomName) throws {
-            guard let room = rooms[name] else { return }
-            try run(
-                "DELETE FROM entries WHERE place >= ? AND place < ?",
-                [StoreTables.place(room.number, 0), StoreTables.place(room.number, room.bounds.first)])
+        private func delete(from start: Int64, to end: Int64) throws {
+            try tables.statement("DELETE FROM entries WHERE place >= ? AND place < ?").run(start, end)
         }
 
-        private mutating func clear(_ name: RoomName) throws {
-            guard let room = rooms[name] else { return }
-            try run("DELETE FROM entries WHERE place >= ? AND place < ?", [room.number << 40, (room.number + 1) << 40])
-        }
-
-        private mutating func insert(_ row: OutboxRow) throws {
-            guard let room = rooms[row.room] else { return }
+        private func insert(_ row: OutboxRow, _ room: Room) throws {
             let (publication, content) = (row.publication, row.publication.content)
-            let (state, failure) = Self.columns(row.state)
-            let isBinary = if case .binary? = content?.payload { true } else { false }
-            try run(
+            let (state, code, reason) = Self.columns(row.state)
+            let isBinary: Int64 = if case .binary? = content?.payload { 1 } else { 0 }
+            try tables.statement(
                 """
                 INSERT INTO outbox (room, cseq, message, sent, type, kind, about, isBinary, payload, state, code, reason)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-                [
-                    room.number, publication.cseq, StoreTables.blob(publication.id.bits), publication.sent, content?.type,
-                    content?.about?.kind, content?.about?.seq, isBinary, StoreTables.blob(content?.payload.bytes ?? []), state,
-                    failure?.code.rawValue ?? 0, failure?.text ?? "",
-                ])
+                """
+            ).run(
+                room.number, publication.cseq, StoredEntry.bytes(of: publication.id.bits), publication.sent, content?.type,
+                content?.about?.kind, content?.about?.seq, isBinary, content?.payload.bytes ?? [], state, code, reason)
         }
 
-        private static func columns(_ state: OutboxRow.State) -> (Int64, OutboxFailure?) {
+        private static func columns(_ state: OutboxRow.State) -> (state: Int64, code: Int64, reason: String) {
             switch state {
-            case .queued: (0, nil)
-            case .burning(let failure): (1, failure)
-            case .failed(let failure): (2, failure)
+            case .queued: (0, 0, "")
+            case .burning(let failure): (1, failure.code.rawValue, failure.text)
+            case .failed(let failure): (2, failure.code.rawValue, failure.text)
             }
-        }
-
-        private func run(_ sql: String, _ arguments: StatementArguments) throws {
-            try database.cachedStatement(sql: sql).execute(arguments: arguments)
         }
     }
 }

@@ -16,5 +16,8 @@ package final class BlockingQueue: SerialExecutor {
         queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 
+    /// Does something there, and waits for it and for what was to come before; not to be called there.
+    package func sync(_ body: () -> Void) { queue.sync(execute: body) }
+
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 }
