@@ -74,8 +74,8 @@ package final class SQLiteConnection {
 
 /// A prepared statement, and the row at which it stands.
 ///
-/// It is prepared once, for what a hub's log costs is the time per row.
-package final class SQLiteStatement {
+/// It is prepared once, for what a hub's log costs is the time per row. What takes any values is compiled where it is called.
+@usableFromInline package final class SQLiteStatement {
     fileprivate let handle: OpaquePointer
     private let connection: SQLiteConnection
     /// Tells SQLite to copy what is bound.
@@ -92,16 +92,19 @@ package final class SQLiteStatement {
     deinit { sqlite3_finalize(handle) }
 
     /// Runs it to its end; it gives no rows.
-    package func run<each Value: SQLiteValue>(_ values: repeat each Value) throws(SQLiteFailure) {
+    @inlinable package func run<each Value: SQLiteValue>(_ values: repeat each Value) throws(SQLiteFailure) {
         bind(repeat each values)
-        defer { sqlite3_reset(handle) }
+        defer { reset() }
         while try step() {}
     }
 
     /// The same, with bytes behind the values, which are bound where they lie.
-    package func run<each Value: SQLiteValue>(_ values: repeat each Value, bytes: [UInt8]) throws(SQLiteFailure) {
-        let place = bind(repeat each values) + 1
-        defer { sqlite3_reset(handle) }
+    @inlinable package func run<each Value: SQLiteValue>(_ values: repeat each Value, bytes: [UInt8]) throws(SQLiteFailure) {
+        try run(bytes, at: bind(repeat each values) + 1)
+    }
+
+    @usableFromInline func run(_ bytes: [UInt8], at place: Int32) throws(SQLiteFailure) {
+        defer { reset() }
         let code = bytes.withUnsafeBytes { buffer in
             sqlite3_bind_blob(handle, place, buffer.baseAddress, Int32(buffer.count), nil)
             return sqlite3_step(handle)
@@ -110,16 +113,16 @@ package final class SQLiteStatement {
     }
 
     /// Goes from row to row, until the body wants no more.
-    package func read<each Value: SQLiteValue>(
+    @inlinable package func read<each Value: SQLiteValue>(
         _ values: repeat each Value, while body: (SQLiteStatement) throws(SQLiteFailure) -> Bool
     ) throws(SQLiteFailure) {
         bind(repeat each values)
-        defer { sqlite3_reset(handle) }
+        defer { reset() }
         while try step(), try body(self) {}
     }
 
     /// What is made of each row.
-    package func rows<each Value: SQLiteValue, Row>(
+    @inlinable package func rows<each Value: SQLiteValue, Row>(
         _ values: repeat each Value, each body: (SQLiteStatement) throws(SQLiteFailure) -> Row
     ) throws(SQLiteFailure) -> [Row] {
         var rows: [Row] = []
@@ -131,7 +134,7 @@ package final class SQLiteStatement {
     }
 
     /// What is made of the first row; nil if there is none.
-    package func first<each Value: SQLiteValue, Row>(
+    @inlinable package func first<each Value: SQLiteValue, Row>(
         _ values: repeat each Value, as body: (SQLiteStatement) throws(SQLiteFailure) -> Row
     ) throws(SQLiteFailure) -> Row? {
         var first: Row?
@@ -144,7 +147,7 @@ package final class SQLiteStatement {
 
     /// The place of the last value.
     @discardableResult
-    private func bind<each Value: SQLiteValue>(_ values: repeat each Value) -> Int32 {
+    @inlinable func bind<each Value: SQLiteValue>(_ values: repeat each Value) -> Int32 {
         var place: Int32 = 0
         for value in repeat each values {
             place += 1
@@ -153,7 +156,9 @@ package final class SQLiteStatement {
         return place
     }
 
-    private func step() throws(SQLiteFailure) -> Bool {
+    @usableFromInline func reset() { sqlite3_reset(handle) }
+
+    @usableFromInline func step() throws(SQLiteFailure) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: true
         case SQLITE_DONE: false
@@ -183,22 +188,24 @@ package final class SQLiteStatement {
 }
 
 /// What a statement takes in place of a question mark.
-package protocol SQLiteValue {
+@usableFromInline package protocol SQLiteValue {
     func bind(to statement: SQLiteStatement, at place: Int32)
 }
 
 extension Int64: SQLiteValue {
-    package func bind(to statement: SQLiteStatement, at place: Int32) { sqlite3_bind_int64(statement.handle, place, self) }
+    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) {
+        sqlite3_bind_int64(statement.handle, place, self)
+    }
 }
 
 extension String: SQLiteValue {
-    package func bind(to statement: SQLiteStatement, at place: Int32) {
+    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) {
         sqlite3_bind_text(statement.handle, place, self, Int32(utf8.count), SQLiteStatement.copied)
     }
 }
 
 extension [UInt8]: SQLiteValue {
-    package func bind(to statement: SQLiteStatement, at place: Int32) {
+    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) {
         // A pointer to nothing would be NULL.
         if isEmpty { return _ = sqlite3_bind_zeroblob(statement.handle, place, 0) }
         withUnsafeBytes { _ = sqlite3_bind_blob(statement.handle, place, $0.baseAddress, Int32($0.count), SQLiteStatement.copied) }
@@ -206,7 +213,7 @@ extension [UInt8]: SQLiteValue {
 }
 
 extension Optional: SQLiteValue where Wrapped: SQLiteValue {
-    package func bind(to statement: SQLiteStatement, at place: Int32) {
+    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) {
         if let self { self.bind(to: statement, at: place) } else { sqlite3_bind_null(statement.handle, place) }
     }
 }

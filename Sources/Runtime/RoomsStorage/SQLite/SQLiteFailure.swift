@@ -1,7 +1,7 @@
 import CRoomsSQLite
 
 /// What SQLite said when something did not work.
-package struct SQLiteFailure: Error, Hashable {
+@usableFromInline package struct SQLiteFailure: Error, Hashable {
     /// Its extended result code.
     package let code: Int32
     /// What it says for people.
