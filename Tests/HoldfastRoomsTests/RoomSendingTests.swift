@@ -122,6 +122,30 @@ import Testing
         #expect(third.id == receipt.id && third.cseq == second.cseq + 1)
     }
 
+    @Test func `the outbox stays in order when a new device numbers it anew`() async throws {
+        let (stage, peer, room) = try await RoomsStage.live()
+        for number in 1...3 as ClosedRange<Int64> {
+            try await room.send(ChatText("stored"))
+            let publication = try await peer.publication()
+            try await peer.ack(publication, at: number)
+            try await peer.entries([.of(publication, number, by: try #require(stage.rooms.device))])
+        }
+        await stage.until { room.outbox.isEmpty }
+        var ids: [MessageID] = []
+        for _ in 0..<2 {
+            ids.append(try await room.send(ChatText("waits")).id)
+            _ = try await peer.publication()
+        }
+        // The hub has a number that this device has never given: another device of this name has lived.
+        let device = stage.rooms.device
+        let foreign = Publication(cseq: 90, id: MessageID(Bits128(high: 9, low: 9)), sent: 0, content: nil)
+        try await peer.ack(foreign, at: 80)
+        try await peer.ack(peer.publication(), at: 0)
+        await stage.until { stage.rooms.device != device }
+        ids.append(try await room.send(ChatText("new")).id)
+        #expect(room.outbox.map(\.id) == ids)
+    }
+
     @Test func `a message that the outbox has no room for does not exist`() async throws {
         var options = RoomsOptions()
         options.policy.outboxCount = 2

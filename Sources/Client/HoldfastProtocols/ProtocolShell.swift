@@ -27,8 +27,8 @@ public import WebSocketRuntime
         /// The rules have ended the present connection: nothing of it counts any more.
         @usableFromInline var isEnding = false
         @usableFromInline var complaint: String?
-        /// No connection is used before: the end of one that the rules ended with a pause.
-        @usableFromInline var away: (until: Moment, code: CloseCode, reason: String)?
+        /// Until when the rules want no connection; nil before they have asked for a pause.
+        @usableFromInline var away: Moment?
         @usableFromInline var closure: Closure?
         @usableFromInline var isOver = false
 
@@ -99,11 +99,14 @@ public import WebSocketRuntime
         return isUsed ? (queue, coding) : nil
     }
 
-    /// The peer may have ended the last connection itself, before the rules said for how long to stay away: then the socket heard nothing of that.
+    /// Ends a connection that comes before the pause of the rules is over.
+    ///
+    /// The socket does not know of a pause that the rules asked for when the peer had ended the connection already.
     @usableFromInline func checkPause() throws(ConnectionEnd) {
-        guard let away = state.withLockedValue({ $0.away }), away.until > time.now() else { return }
-        throw .reconnect(after: away.until - time.now(), away.code, reason: away.reason)
+        guard let away = state.withLockedValue(\.away), away > time.now() else { return }
+        throw .reconnect(after: away - time.now(), .goingAway, reason: "the pause is not over")
     }
+
 
     @inlinable func lose(because cause: WebSocketError?, isRetrying: Bool = false) {
         change { state, now in if !state.isOver { lose(&state, now, because: cause, isRetrying: isRetrying) } }
@@ -190,8 +193,8 @@ public import WebSocketRuntime
             state.view.becomeReady(in: self, &state.actions)
         case .end(let end):
             state.complaint = end.complaint ?? state.complaint
-            if case .reconnect(let pause, let code, let reason) = end { state.away = (time.now() + pause, code, reason) }
             state.view.drop(end, in: self)
+            if case .reconnect(let pause, _, _) = end { state.away = max(state.away ?? .start, time.now() + pause) }
             state.queue?.put(.end(end))
             state.isEnding = true
             (state.hasOutput, state.stops) = (true, state.stops || end == .stop && state.queue == nil)

@@ -1,7 +1,9 @@
 package import Holdfast
 import WebSocketRuntime
 
-/// Asks an app for tokens: within a time, for servers wait for them; and so that no log, error or description tells one.
+/// Asks an app for tokens.
+///
+/// It waits a limited time, because servers wait for the token. It hides each token in what the socket logs and tells.
 package final class TokenSource: Sendable {
     /// Why there is no token.
     package enum Failure: Error {
@@ -18,7 +20,9 @@ package final class TokenSource: Sendable {
     private let time: LinkTime
     private let renewal = LockedValue<Task<Void, Never>?>(nil)
 
-    package init(within patience: Duration, on time: LinkTime, secrets: SessionSecrets, _ provider: @escaping @Sendable () async throws -> String) {
+    package init(
+        within patience: Duration, on time: LinkTime, secrets: SessionSecrets, _ provider: @escaping @Sendable () async throws -> String
+    ) {
         (self.provider, self.patience, self.secrets, self.time) = (provider, patience, secrets, time)
     }
 
@@ -50,9 +54,11 @@ package final class TokenSource: Sendable {
         throw Task.isCancelled ? .cancelled : .timedOut
     }
 
-    /// Asks for a token that takes the place of the present one; an earlier renewal is cancelled. A failure is not told: the present token ends.
+    /// Asks for a token that takes the place of the present one; an earlier renewal is cancelled.
+    ///
+    /// A failure is not told: then the present token ends.
     package func renew(_ take: @escaping @Sendable (String) -> Void) {
-        // SAFETY: holds the source weakly; cancelled by the next one, with the connection, and with the source.
+        // SAFETY: ends with the answer or the patience; cancelled by the next one and with the connection.
         let task = Task { [weak self] in
             guard let token = try? await self?.token(), !Task.isCancelled else { return }
             take(token)

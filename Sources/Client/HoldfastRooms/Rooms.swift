@@ -93,7 +93,7 @@ public final class Rooms: Sendable {
     }
 
     /// How it stands with the hub.
-    public var state: RoomsState { shell.roomsState }
+    public var state: RoomsState { shell.access { view in view.state } }
 
     /// How it stands with the hub, the present state first; ends with ``RoomsState/closed(_:)``.
     ///
@@ -189,4 +189,9 @@ extension Rooms: CustomStringConvertible, CustomReflectable {
 
     /// Their state: a dump tells no secret either.
     public var customMirror: Mirror { Mirror(self, children: ["state": state, "socket": socket]) }
+}
+
+extension Date {
+    /// Milliseconds since 1970 UTC.
+    static var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }

@@ -1,4 +1,5 @@
 public import Holdfast
+import HoldfastProtocols
 public import RoomCore
 
 /// Why something in a room did not come about; says what failed, and whether trying again may help.
@@ -88,5 +89,18 @@ extension OutboxRefusal {
         case .store(let isFull): isFull ? "the disk is full" : "the store cannot write"
         case .closed: "the rooms are closed"
         }
+    }
+}
+
+extension RoomsError {
+    /// There is no token.
+    init(_ failure: TokenSource.Failure) {
+        self =
+            switch failure {
+            case .refused(let reason): .refused(Refusal(.token, "\(reason)"))
+            case .failed(let type): .timedOut("the token (\(type))")
+            case .timedOut: .timedOut("the token")
+            case .cancelled: .cancelled
+            }
     }
 }

@@ -87,7 +87,7 @@ extension SimWorld {
     private func retry(_ room: RoomName, _ id: MessageID, _ client: SimClient) {
         count(.retried)
         client.failed.removeAll { $0.id == id }
-        _ = client.rooms[room]?.record.retry(id)
+        client.rooms[room]?.record.retry(id)
         write(.message(.retried, names.of(id), room: room.text, who: client.who, at: now))
         feed(client, .retry(room, id))
     }

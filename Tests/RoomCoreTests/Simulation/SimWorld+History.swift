@@ -142,7 +142,8 @@ extension SimWorld {
             stored.limit = client.store.limit
             write(stored)
             write(.names(.members, client.members(of: name), room: name.text, who: client.who, at: now))
-            if case .live = client.phase(of: name) {} else { broken("\(client.who) is not live in \(name): \(client.phase(of: name) as Any)") }
+            let phase = client.phase(of: name)
+            if case .live = phase {} else { broken("\(client.who) is not live in \(name): \(phase as Any)") }
         }
         judgeRooms(of: client)
     }

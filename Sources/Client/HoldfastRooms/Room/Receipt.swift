@@ -25,10 +25,9 @@ public final class Receipt: Sendable {
     deinit { shell.access { view in view.books[room]?.unfollow(number) } }
 
     /// What has become of it so far.
-    public var stage: DeliveryStage { shell.access { view in view.books[room]?.record.stage(for: number) } ?? .submitted }
+    public var stage: DeliveryStage { standing.stage }
 
-    /// Why nothing more becomes of it; nil while something may.
-    var ending: RoomsError? { shell.access { view in view.ending(of: self) } }
+    var standing: (stage: DeliveryStage, ending: RoomsError?) { shell.access { view in view.standing(of: self) } }
 
     /// Waits until the hub has the message on disk; returns its place.
     ///
@@ -38,6 +37,7 @@ public final class Receipt: Sendable {
     @discardableResult
     public func stored(within patience: Duration? = nil) async throws(RoomsError) -> LogPosition {
         try await shell.wait(for: "storing the message", on: changes, within: patience) { () throws(RoomsError) in
+            let (stage, ending) = standing
             switch stage {
             case .stored(let position), .seen(let position, _): return position
             case .failed(let failure): throw .failed(failure)
@@ -98,13 +98,13 @@ public struct ReceiptStages: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async -> DeliveryStage? {
             while !isOver, !Task.isCancelled {
                 let version = receipt.changes.version
-                let stage = receipt.stage
+                let (stage, ending) = receipt.standing
                 if stage != last {
                     last = stage
                     isOver = stage.isLast(goesOn: goesOn)
                     return stage
                 }
-                if receipt.ending != nil { return nil }
+                if ending != nil { return nil }
                 await receipt.changes.next(after: version)
             }
             return nil

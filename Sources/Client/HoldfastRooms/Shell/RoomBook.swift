@@ -9,7 +9,7 @@ struct RoomBook {
         let changes: Changes
     }
 
-    /// What is known; who waits for more is not woken by a change here, see ``change(_:_:)``.
+    /// What is known; a change here wakes nobody, as ``change(_:_:)`` does.
     var record: RoomRecord
     let changes = Changes()
     var signals: [UInt64: AsyncStream<ReceivedSignal>.Continuation] = [:]
@@ -26,9 +26,9 @@ struct RoomBook {
         return value
     }
 
-    /// The receipt of a message in the outbox, or of one that the app follows: the one that there is, or this.
+    /// The receipt of a message: the one that the app has already, or else `made`; nil if no such message is in the outbox.
     ///
-    /// Whoever calls keeps it until the lock is free: the end of a receipt takes the lock.
+    /// Whoever calls keeps both until the lock is free: the end of a receipt takes the lock.
     mutating func follow(with made: Receipt) -> Receipt? {
         if let receipt = record.follower(of: made.id).flatMap({ followers[$0]?.receipt }) { return receipt }
         guard record.follow(made.id, as: made.number) else { return nil }

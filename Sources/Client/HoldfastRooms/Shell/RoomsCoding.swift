@@ -37,7 +37,8 @@ struct RoomsCoding: ProtocolCoding {
 extension RoomsView {
     static func coding(for opening: Opening, in shell: RoomsShell) async throws(ConnectionEnd) -> RoomsCoding {
         let token: String?
-        do throws(RoomsError) { token = try await shell.context.token() } catch {
+        do throws(TokenSource.Failure) { token = try await shell.context.tokens?.token() } catch {
+            let error = RoomsError(error)
             guard error.isRetryable || Task.isCancelled else {
                 shell.access { view in view.ending = view.ending ?? error }
                 shell.changes.announce()
@@ -57,18 +58,5 @@ extension RoomsView {
     static func mayReadOn(in shell: RoomsShell) -> Bool { shell.access { view in view.mayReadOn } }
     static func pace(in shell: RoomsShell) async {
         await shell.context.storeChanges.first { mayReadOn(in: shell) ? () : nil }
-    }
-}
-
-extension RoomsContext {
-    fileprivate func token() async throws(RoomsError) -> String? {
-        do throws(TokenSource.Failure) { return try await tokens?.token() } catch {
-            switch error {
-            case .refused(let refusal): throw .refused(Refusal(.token, "\(refusal)"))
-            case .failed(let type): throw .timedOut("the token (\(type))")
-            case .timedOut: throw .timedOut("the token")
-            case .cancelled: throw .cancelled
-            }
-        }
     }
 }

@@ -37,7 +37,11 @@ extension RoomsShell {
 
     /// The user has read up to an entry.
     func read(_ room: RoomName, upTo seq: Int64) {
-        command { view, actions in (view.change(room, &actions) { $0.markRead(upTo: seq) } == true ? .read(room, upTo: seq) : nil, ()) }
+        command { view, actions in
+            guard view.books[room]?.record.markRead(upTo: seq) == true else { return (nil, ()) }
+            view.change(room, &actions) { _ in }
+            return (.read(room, upTo: seq), ())
+        }
     }
 
     // MARK: - Messages
@@ -47,8 +51,9 @@ extension RoomsShell {
         var generator = SystemRandomNumberGenerator()
         let sent = context.calendar()
         let id = id ?? MessageID(at: sent, using: &generator)
-        // Made without the lock: one that is not needed must not go while it is held.
+        // Made without the lock, and kept until that is free: the end of a receipt takes it.
         let made = Receipt(id: id, room: room, shell: self)
+        defer { withExtendedLifetime(made) {} }
         let (receipt, ending) = command { view, actions -> (RoomsCommand?, (Receipt?, RoomsError?)) in
             // Submitted again it is the same message, also while its entry is still to come.
             if view.books[room]?.record.isWaiting(id) == true { return (nil, (view.books[room]?.follow(with: made), nil)) }
@@ -67,35 +72,38 @@ extension RoomsShell {
         try await wait(
             for: "writing the message", isLocal: true, on: receipt.changes, within: context.options.storePatience
         ) { () throws(RoomsError) -> Void? in
-            if receipt.stage != .submitted { return () }
-            if let ending = receipt.ending { throw ending }
-            return nil
+            let (stage, ending) = receipt.standing
+            if stage == .submitted, let ending { throw ending }
+            return stage == .submitted ? nil : ()
         }
         return receipt
     }
 
     func receipt(_ room: RoomName, _ id: MessageID) -> Receipt? {
         let made = Receipt(id: id, room: room, shell: self)
+        defer { withExtendedLifetime(made) {} }
         return access { view in view.books[room]?.follow(with: made) }
     }
 
     /// Sends a failed message after all; whoever waits for it waits from here on for what becomes of that.
     func retry(_ id: MessageID) throws(RoomsError) {
-        try change(id) { view, actions, room in view.change(room, &actions) { $0.retry(id) } == true ? .retry(room, id) : nil }
+        try change(id, where: { $0.mayRetry(id) }) { view, actions, room in
+            view.change(room, &actions) { $0.retry(id) }
+            return .retry(room, id)
+        }
     }
 
     func discard(_ id: MessageID) throws(RoomsError) {
-        try change(id) { view, _, room in view.books[room]?.record.mayDiscard(id) == true ? .discard(room, id) : nil }
+        try change(id, where: { $0.mayDiscard(id) }) { _, _, room in .discard(room, id) }
     }
 
     /// Tells the machine something of a message in an outbox.
     private func change(
-        _ id: MessageID, _ body: (inout RoomsView, inout [RoomsView.Action], RoomName) -> RoomsCommand?
+        _ id: MessageID, where fits: (RoomRecord) -> Bool, _ body: (inout RoomsView, inout [RoomsView.Action], RoomName) -> RoomsCommand
     ) throws(RoomsError) {
         let isKnown = command { view, actions in
-            let room = view.isOver ? nil : view.books.first { $0.value.record.isWaiting(id) }?.key
-            let command = room.flatMap { body(&view, &actions, $0) }
-            return (command, command != nil)
+            let room = view.isOver ? nil : view.books.first { fits($0.value.record) }?.key
+            return (room.map { body(&view, &actions, $0) }, room != nil)
         }
         if let ending { throw ending }
         if !isKnown { throw .unknownMessage(id) }
@@ -108,12 +116,12 @@ extension RoomsShell {
         let stored = try await reading { try await context.store.entries(room, before: before, limit: limit) }
         if !stored.isEmpty { return RoomPage(entries: stored, reachedBeginning: stored.first?.seq == 1) }
         if before <= 1 { return RoomPage(entries: [], reachedBeginning: true) }
-        let (number, changes) = command { view, actions in
+        let (number, changes) = command { view, _ in
             let number = Int64(view.nextNumber())
-            view.change(room, &actions) { $0.awaitPage(number) }
+            view.books[room]?.record.awaitPage(number)
             return (.history(room, reference: number, before: before, limit: Int64(clamping: limit)), (number, view.books[room]?.changes))
         }
-        defer { command { view, actions in (nil, view.change(room, &actions) { $0.forgetPage(number) }) } }
+        defer { access { view in view.books[room]?.record.forgetPage(number) } }
         guard let changes else { throw .left }
         return try await wait(for: "the history", on: changes, within: patience) { () throws(RoomsError) -> RoomPage? in
             let (outcome, ending) = access { view in (view.books[room]?.record.page(number), view.ending) }

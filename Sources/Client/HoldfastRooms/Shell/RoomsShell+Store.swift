@@ -16,7 +16,8 @@ extension RoomsShell {
             if let work = takeWork() {
                 await perform(work)
             } else if isOver {
-                return settle()
+                // Everything that was ordered is written: what was submitted and is not among it never will be.
+                return command { view, actions in (nil, view.settle(&actions)) }
             } else {
                 await context.storeChanges.next(after: version)
             }
@@ -42,9 +43,6 @@ extension RoomsShell {
             return false
         }
     }
-
-    /// Everything that was ordered is written: what was submitted and is not among it never will be.
-    private func settle() { command { view, actions in (nil, view.settle(&actions)) } }
 
     /// Takes one order, or all transactions that wait: together they are one.
     private func takeWork() -> StoreWork? {
@@ -75,7 +73,7 @@ extension RoomsShell {
                     // What was ordered after it is void, too.
                     view.orders.removeAll { if case .commit = $0 { true } else { false } }
                     actions.append(.announce(context.storeChanges))
-                    return .notCommitted(numbers[0], full: error.isFull)
+                    return .notCommitted(numbers[0], full: error == .full)
                 }
             }
         }

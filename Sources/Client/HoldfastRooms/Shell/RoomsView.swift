@@ -1,5 +1,4 @@
 import DequeModule
-import Foundation
 import Holdfast
 import MachineCore
 import HoldfastProtocols
@@ -133,15 +132,17 @@ struct RoomsView: ProtocolView {
         switch news {
         case .welcomed(let user, _, let limits, _):
             (isOnline, self.user, self.limits, cause) = (true, user, limits, nil)
-            for room in books.keys { change(room, &actions) { $0.hear(news) } }
             actions.append(.announce(shell.context.changes))
         case .renewed(let device): self.device = device
         case .signal(let room, let user, let connection, let signal):
             for reader in books[room]?.signals.values.map(\.self) ?? [] {
                 reader.yield(ReceivedSignal(user: user, connection: connection, signal: signal))
             }
-        default: if let room = news.room { change(room, &actions) { $0.hear(news) } }
+            return
+        default: break
         }
+        // What is about no room concerns all of them.
+        for room in news.room.map({ [$0] }) ?? Array(books.keys) { change(room, &actions) { $0.hear(news) } }
     }
 
     /// Changes what is known of a room, and wakes those who wait for it; nil if it was never joined.
@@ -164,8 +165,13 @@ struct RoomsView: ProtocolView {
         }
     }
 
+    /// What has become of a message, and why no more will; read together, so that neither is older than the other.
+    func standing(of receipt: Receipt) -> (stage: DeliveryStage, ending: RoomsError?) {
+        (books[receipt.room]?.record.stage(for: receipt.number) ?? .submitted, ending(of: receipt))
+    }
+
     /// Why nothing more becomes of a message; nil while something may.
-    func ending(of receipt: Receipt) -> RoomsError? {
+    private func ending(of receipt: Receipt) -> RoomsError? {
         let record = books[receipt.room]?.record
         if let refusal = record?.refusal(for: receipt.number) { return .notQueued(refusal) }
         guard isOver, let ending else { return nil }
@@ -180,7 +186,8 @@ struct RoomsView: ProtocolView {
         switch action {
         case .announce(let changes): changes.announce()
         case .finish(let stream): stream.finish()
-        case .renewToken: shell.context.tokens?.renew { [weak shell] token in shell?.command(.token(token)) }
+        case .renewToken:
+            shell.context.tokens?.renew { [weak shell] token in shell?.command { view, _ in (view.isOnline ? .token(token) : nil, ()) } }
         case .cancelRenewal: shell.context.tokens?.cancelRenewal()
         }
     }
@@ -191,7 +198,6 @@ extension RoomsShell {
     private static var farewellPatience: Duration { .seconds(1) }
 
     var changes: Changes { context.changes }
-    var roomsState: RoomsState { access { view in view.state } }
     /// Why nothing more happens; nil while something may.
     var ending: RoomsError? { access { view in view.isOver ? view.ending : nil } }
 
@@ -219,9 +225,4 @@ extension RoomsShell {
         command(.farewell)
         await outgoing?.room(below: 1, until: time.now() + Self.farewellPatience, on: time)
     }
-}
-
-extension Date {
-    /// Milliseconds since 1970 UTC.
-    static var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }

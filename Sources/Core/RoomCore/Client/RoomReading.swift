@@ -53,6 +53,7 @@ extension RoomRecord {
         if reading.generation != generation { return begin(number, reading) }
         if let entry = reading.ready.popFirst() {
             (reading.seq, reading.hasBegun) = (entry.seq, true)
+            if reading.ready.isEmpty { reading.ready = [] }  // A slice keeps the entries that it has given.
             readers[number] = reading
             return .update(.entry(entry))
         }

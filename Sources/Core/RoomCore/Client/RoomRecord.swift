@@ -1,7 +1,6 @@
 /// What an app sees of a room: a value that follows what ``RoomsMachine`` tells and what the app asks for.
 ///
-/// The outbox that it shows is the one place that says what has become of a message. Only what must be known longer, because the app follows the
-/// message, is kept beside it.
+/// What has become of a message stands in the outbox that it shows; and for a message that the app follows, also after it has left the outbox.
 package struct RoomRecord: Hashable, Sendable {
     /// What became of a question for older entries.
     package enum PageOutcome: Hashable, Sendable {
@@ -34,7 +33,7 @@ package struct RoomRecord: Hashable, Sendable {
     private var retried: [MessageID: OutboxFailure] = [:]
     /// By the numbers of their followers.
     private var followed: [UInt64: Followed] = [:]
-    /// Who follows a message. One that was sent, left the outbox and was sent again under its id is another, with another follower.
+    // After a message has left the outbox another one may be sent under its id. It has a follower of its own.
     private var followers: [MessageID: UInt64] = [:]
     /// Followers of messages of which something new is known.
     private var changed: [UInt64] = []
@@ -67,13 +66,16 @@ package struct RoomRecord: Hashable, Sendable {
         status.outbox.append(PendingMessage(id: id, sent: sent, content: content, stage: .submitted))
     }
 
-    /// A failed message is to be sent after all; false if it has not failed.
-    package mutating func retry(_ id: MessageID) -> Bool {
-        guard let place = place(of: id), let failure = status.outbox[place].stage.failure else { return false }
+    /// A failed message is to be sent after all.
+    package mutating func retry(_ id: MessageID) {
+        guard let place = place(of: id), let failure = status.outbox[place].stage.failure else { return }
         retried[id] = failure
-        show(.submitted, at: place)
-        return true
+        status.outbox[place].stage = .submitted
+        if let follower = followers[id] { note(.submitted, for: follower) }
     }
+
+    /// Whether a message has failed, and may be sent after all.
+    package func mayRetry(_ id: MessageID) -> Bool { place(of: id).map { status.outbox[$0].stage.failure != nil } ?? false }
 
     /// Whether a message can still be taken back.
     package func mayDiscard(_ id: MessageID) -> Bool { place(of: id).map { status.outbox[$0].stage.position == nil } ?? false }
@@ -109,24 +111,23 @@ package struct RoomRecord: Hashable, Sendable {
         return changed
     }
 
-    private mutating func show(_ stage: DeliveryStage, at place: Int) {
-        status.outbox[place].stage = stage
-        if let follower = followers[status.outbox[place].id] { note(stage, for: follower) }
-    }
-
     private mutating func note(_ stage: DeliveryStage, for follower: UInt64) {
         followed[follower]?.stage = stage
         changed.append(follower)
     }
 
-    /// A message has come further. It stays in the outbox until its entry is here, so that no screen misses it in between.
+    /// A message has come further.
+    ///
+    /// One that is stored stays in the outbox until its entry is here, so that no screen misses it in between.
     private mutating func move(_ id: MessageID, to stage: DeliveryStage) {
         retried[id] = nil
         let (place, follower) = (place(of: id), followers[id])
         // A copy that is sent again does not take back what is known.
         if stage == .sent, (follower.flatMap { self.stage(for: $0) } ?? place.map { status.outbox[$0].stage })?.position != nil { return }
-        let readers = stage.position.map { self.readers(of: $0) } ?? []
-        if let follower { note(stage.position.flatMap { readers.isEmpty ? nil : .seen($0, by: readers) } ?? stage, for: follower) }
+        if let follower {
+            let readers = stage.position.map { self.readers(of: $0) } ?? []
+            note(stage.position.flatMap { readers.isEmpty ? nil : .seen($0, by: readers) } ?? stage, for: follower)
+        }
         guard let place else { return }
         switch stage {
         case .stored(let position) where position.epoch == status.cursor.epoch && position.seq > status.cursor.seq:
@@ -149,8 +150,11 @@ package struct RoomRecord: Hashable, Sendable {
     /// A message has its number, by which the outbox is in order: one that had failed and is sent after all goes behind those that came after it.
     private mutating func number(_ id: MessageID, _ cseq: Int64) {
         guard let place = place(of: id) else { return }
-        var message = status.outbox.remove(at: place)
-        message.cseq = cseq
+        status.outbox[place].cseq = cseq
+        // Most stand in their place already.
+        let (before, after) = (place > 0 ? status.outbox[place - 1].cseq ?? .max : 0, status.outbox.dropFirst(place + 1).first?.cseq)
+        if before < cseq, after ?? .max > cseq { return }
+        let message = status.outbox.remove(at: place)
         status.outbox.insert(message, at: status.outbox.firstIndex { $0.cseq ?? .max > cseq } ?? status.outbox.count)
     }
 
@@ -232,8 +236,6 @@ package struct RoomRecord: Hashable, Sendable {
 
     /// All is over, and everything that was ordered is written: what was submitted and is not among it never will be.
     package mutating func settle() {
-        // Those that were to be sent after all are on disk as they were.
-        for (id, failure) in retried { move(id, to: .failed(failure)) }
         for message in status.outbox where message.stage == .submitted { refuse(message.id, .closed) }
     }
 
@@ -256,7 +258,8 @@ package struct RoomRecord: Hashable, Sendable {
     private mutating func replace(_ position: LogPosition, _ entries: [Entry]) {
         generation += 1
         isFilling = startsAtBeginning && status.cursor == .nowhere && entries.first?.seq ?? 1 > 1
-        if position.epoch != status.cursor.epoch { (status.reads, status.read) = ([:], 0) }
+        // A log that went back has other entries under the same numbers.
+        if position.epoch != status.cursor.epoch || position.seq < status.cursor.seq { (status.reads, status.read) = ([:], 0) }
         (status.cursor, status.first) = (position, entries.first?.seq ?? position.seq + 1)
         dropShown()
     }
@@ -283,8 +286,9 @@ extension RoomsNews {
         switch self {
         case .welcomed, .renewed, .storeFailed: nil
         case .phase(let room, _), .queued(let room, _, _), .sent(let room, _), .stored(let room, _, _), .failed(let room, _, _),
-            .refused(let room, _, _), .discarded(let room, _), .appended(let room, _, _), .replaced(let room, _, _), .page(let room, _, _, _),
-            .noPage(let room, _, _), .members(let room, _, _), .typing(let room, _), .read(let room, _, _), .signal(let room, _, _, _):
+            .refused(let room, _, _), .discarded(let room, _), .appended(let room, _, _), .replaced(let room, _, _),
+            .page(let room, _, _, _), .noPage(let room, _, _), .members(let room, _, _), .typing(let room, _), .read(let room, _, _),
+            .signal(let room, _, _, _):
             room
         }
     }

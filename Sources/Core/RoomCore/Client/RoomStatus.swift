@@ -65,6 +65,17 @@ public struct PendingMessage: Hashable, Sendable, Identifiable {
     public init(id: MessageID, sent: Int64, content: Publication.Content, stage: DeliveryStage) {
         (self.id, self.sent, self.content, self.stage) = (id, sent, content, stage)
     }
+
+    /// Whether an app sees no difference.
+    public static func == (lhs: PendingMessage, rhs: PendingMessage) -> Bool {
+        (lhs.id, lhs.sent, lhs.content, lhs.stage) == (rhs.id, rhs.sent, rhs.content, rhs.stage)
+    }
+
+    /// Hashes its name and stage.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(stage)
+    }
 }
 
 /// What has become of a message: the ladder from the app to the other members.

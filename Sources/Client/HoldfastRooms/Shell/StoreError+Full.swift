@@ -1,4 +1,0 @@
-extension Error {
-    /// Whether there is no room on the disk.
-    var isFull: Bool { self as? RoomStoreError == .full }
-}
