@@ -107,7 +107,6 @@ public import WebSocketRuntime
         throw .reconnect(after: away - time.now(), .goingAway, reason: "the pause is not over")
     }
 
-
     @inlinable func lose(because cause: WebSocketError?, isRetrying: Bool = false) {
         change { state, now in if !state.isOver { lose(&state, now, because: cause, isRetrying: isRetrying) } }
     }
