@@ -190,8 +190,7 @@ let package = Package(
 
         // What lies in the files of both sides, and who holds them: the outbox and the history of an app, the log of a hub.
         .systemLibrary(
-            name: "CRoomsSQLite", path: "Sources/Runtime/CRoomsSQLite", pkgConfig: "sqlite3",
-            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+            name: "CRoomsSQLite", path: "Sources/Runtime/CRoomsSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .target(
             name: "RoomsStorage", dependencies: ["RoomCore", "CodecCore", "WebSocketRuntime", "CRoomsSQLite"],
             path: "Sources/Runtime/RoomsStorage", swiftSettings: strict),

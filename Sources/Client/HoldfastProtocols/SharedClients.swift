@@ -30,8 +30,8 @@ public final class SharedClients<Key: Hashable & Sendable, Client: Sendable>: Se
     /// - Parameters:
     ///   - grace: How long a client stays after its last user is gone.
     ///   - clock: What that is measured with.
-    ///   - make: Makes the client for the first user of a key, and another for the first one after that was closed. Neither this nor
-    ///     `isOver` may use this object.
+    ///   - make: Makes the client for the first user of a key, and another for the first one after that was closed. It should be quick, for
+    ///     all keys wait for it. Neither this nor `isOver` may use this object, or let go of one of its leases.
     ///   - isOver: Whether a client has ended by itself: then the next lease gets another.
     ///   - close: Closes a client that nobody uses any more.
     public init<C: Clock>(
@@ -39,11 +39,13 @@ public final class SharedClients<Key: Hashable & Sendable, Client: Sendable>: Se
         isOver: @escaping @Sendable (Client) -> Bool, close: @escaping @Sendable (Client) async -> Void
     ) where C.Duration == Duration {
         (self.make, self.isOver, self.close) = (make, isOver, close)
-        // Longer than any process lives, and no longer than the system's clocks can wait.
+        // Clocks of the system cannot wait much longer than 2^32 seconds.
         pause = { try await clock.sleep(for: min(max(grace, .zero), .seconds(1 << 32))) }
     }
 
     /// The client of a key, for as long as the lease is kept.
+    ///
+    /// Keep it as long as anything of its client is used. A stream of the client's events is no lease.
     public func lease(_ key: Key) -> ClientLease<Client> {
         let (client, closing, ended) = shared.withLockedValue { shared -> (Client, Task<Void, Never>?, Client?) in
             var ended: Client?
@@ -69,7 +71,7 @@ public final class SharedClients<Key: Hashable & Sendable, Client: Sendable>: Se
             guard shared[key]?.leases == 0 else { return }
             // SAFETY: ends after the grace time and with the closing of the client; cancelled by the next lease.
             shared[key]?.closing = Task { [pause, close] in
-                guard (try? await pause()) != nil else { return }
+                try? await pause()
                 let unused = self.shared.withLockedValue { shared -> Shared? in
                     shared[key]?.leases == 0 && !Task.isCancelled ? shared.removeValue(forKey: key) : nil
                 }

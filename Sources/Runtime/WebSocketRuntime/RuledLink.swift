@@ -20,7 +20,9 @@ package final class LinkPorts: Sendable {
     }
 }
 
-/// One end of a connection that is no channel of SwiftNIO: what its machines order is carried out here, save what only the link can do.
+/// One end of a connection that is no channel of SwiftNIO.
+///
+/// Its extension performs the effects of the close handshake and the heartbeat. What only the link can do, the link does.
 package protocol RuledLink: AnyObject {
     var now: Moment { get }
     var ports: LinkPorts { get }

@@ -25,6 +25,27 @@ struct SQLiteRoomStoreTests {
         #expect(try await store.entries(room, before: nil, limit: 9) == StoreSample.entries(1...3))
     }
 
+    @Test func `what a program had begun when it ended is taken back, also while it made its file`() async throws {
+        let (path, copy) = (StoreSample.path(), StoreSample.path())
+        defer { for path in [path, copy] { try? FileManager.default.removeItem(atPath: path) } }
+        let store = try SQLiteRoomStore(path: path)
+        let device = try await store.device()
+        try await store.commit([.queue(StoreSample.row(1))])
+        try store.close()
+        // The journal of this kind is the one that a file is made with: only who may write can read it to its end.
+        let connection = try SQLiteConnection(path + "/rooms.sqlite")
+        try connection.run(
+            "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE store SET device = zeroblob(200000)")
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        try connection.run("ROLLBACK")
+        #expect(throws: SQLiteFailure.self) {
+            try SQLiteConnection(copy + "/rooms.sqlite", isReadOnly: true).number("PRAGMA application_id")
+        }
+        let again = try SQLiteRoomStore(path: copy)
+        #expect(try await again.device() == device)
+        #expect(try await again.room(StoreSample.room).outbox == [StoreSample.row(1)])
+    }
+
     @Test func `only its owner may use a store, whoever might before`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -79,6 +79,7 @@ import WAMPSigning
         var journal = RouterJournal(Logger(label: "test") { _ in Keeper(lines: lines, logLevel: .trace) })
         let (one, other) = (RouterConnection(1), RouterConnection(2))
         let event = WAMPMessage.event(subscription: 5, publication: 1, details: ValueMap(), .none)
+        for client in [one, other] { journal.received(.hello(realm: "realm1", details: ValueMap()), from: client) }
         journal.received(.subscribe(request: 1, options: ValueMap(), topic: "com.app.chat"), from: one)
         journal.sent(.subscribed(request: 1, subscription: 5), to: one)
         lines.withLockedValue { $0 = [] }

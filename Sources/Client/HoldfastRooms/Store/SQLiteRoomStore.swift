@@ -15,14 +15,14 @@ import WebSocketRuntime
 /// again what was sent. (If it happens all the same the client sees it, and renews itself.) Keep it in the app's own container: the system ends apps that sleep while they hold a file of a group's container.
 public final class SQLiteRoomStore: RoomStore {
     private let (reading, writing): (StoreLane, StoreLane)
-    // Let go of after what is above.
+    // Declared last, so that it is released after both connections are closed.
     private let lock: FileLock
     private let limit: Int64
     private let hook: StoreHook?
 
     /// Opens a store, or makes one; what is damaged or too new is left as it is.
     ///
-    /// It reads no more than the first page, and waits for no one.
+    /// It may wait five seconds for another program that reads the file.
     ///
     /// - Parameters:
     ///   - path: A directory of its own, made if there is none.
@@ -58,7 +58,12 @@ public final class SQLiteRoomStore: RoomStore {
         let file = path + "/rooms.sqlite"
         if FileManager.default.fileExists(atPath: file) {
             // Before anything is written: a file that is not ours is left as it is.
-            try StoreTables(SQLiteConnection(file, isReadOnly: true)).areThere()
+            do {
+                try StoreTables(SQLiteConnection(file, isReadOnly: true)).areThere()
+            } catch let error as SQLiteFailure where error.isUnfinished {
+                // A program ended while it made the file: SQLite takes back what was begun.
+                try StoreTables(SQLiteConnection(file)).areThere()
+            }
         }
         // With rights for its owner only, which what lies beside it takes over.
         do throws(Disk.Failure) { try Disk.makeFile(file) } catch { throw RoomStoreError(error, file) }
@@ -75,11 +80,13 @@ public final class SQLiteRoomStore: RoomStore {
         return (StoreLane(path, "reading", "BEGIN", reader), StoreLane(path, "writing", "BEGIN IMMEDIATE", writer))
     }
 
-    /// Lets go of the directory, when what was begun is done; what comes after is refused.
+    /// Lets go of the directory when what is being done is done, and waits for that; what has not begun is refused.
     ///
     /// A store that nobody holds any more does so by itself.
     public func close() throws(RoomStoreError) {
-        // Nothing here throws any more; whoever calls it need not change.
+        // It throws only so that callers of earlier versions still compile.
+        reading.refuse()
+        writing.refuse()
         reading.close()
         writing.close()
         lock.release()
@@ -149,6 +156,7 @@ private actor StoreLane {
     // SAFETY: it is reached on the queue only: that is where the actor runs, and `close` goes there.
     private nonisolated(unsafe) var tables: StoreTables?
     private nonisolated let queue: BlockingQueue
+    private nonisolated let isClosing = LockedValue(false)
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 
     init(_ path: String, _ name: String, _ begin: String, _ tables: StoreTables) {
@@ -158,11 +166,13 @@ private actor StoreLane {
 
     /// Runs a transaction.
     func run<Value: Sendable>(_ body: @Sendable (StoreTables) throws -> Value) throws(RoomStoreError) -> Value {
-        guard let tables else { throw .closed }
+        guard let tables, !isClosing.withLockedValue(\.self) else { throw .closed }
         return try Self.reporting(path) { try tables.connection.transaction(begin) { try body(tables) } }
     }
 
-    /// Lets go of the connection, after what waits for it.
+    nonisolated func refuse() { isClosing.withLockedValue { $0 = true } }
+
+    /// Lets go of the connection, after what it does.
     nonisolated func close() { queue.sync { tables = nil } }
 
     static func reporting<Value>(_ path: String, _ body: () throws -> Value) throws(RoomStoreError) -> Value {

@@ -150,7 +150,9 @@ extension WAMPShell {
 }
 
 extension WAMPView {
-    /// The app wants no more of something; a call or a publication is over when the machine says so.
+    /// The app wants no more of something.
+    ///
+    /// Calls and publications stay pending until the machine reports their end.
     fileprivate mutating func giveUp(_ handle: ClientHandle, _ actions: inout [Action]) -> ClientCommand? {
         guard let pending = pending[handle] else { return nil }
         let command: ClientCommand

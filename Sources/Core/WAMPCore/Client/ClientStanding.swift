@@ -24,7 +24,7 @@ package struct ClientStanding<Cause: Sendable>: Sendable {
     package var reason: Cause? { cause ?? ending }
     private var isConnected = false
     private var isWaiting = false
-    /// The rules have ended the connection, for that cause: it says more than that the connection was closed.
+    /// The rules have ended the connection, for that cause; the socket's would only say that it was closed.
     private var isDropped = false
 
     /// No connection yet.
@@ -54,7 +54,7 @@ package struct ClientStanding<Cause: Sendable>: Sendable {
         end(because: ending)
     }
 
-    /// There is no connection: told also where there was none.
+    /// The connection is gone; may be called when there was none.
     ///
     /// - Parameters:
     ///   - cause: Why, as far as the socket has said.

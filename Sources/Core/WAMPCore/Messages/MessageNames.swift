@@ -9,6 +9,8 @@ package struct MessageNames: Sendable {
     /// How many cancelled calls keep their name: not every router answers them.
     package static let patience = 256
     /// How many names of a kind are remembered.
+    ///
+    /// When there are more, all of that kind are forgotten: those that come are of more use.
     package static let capacity = 4096
     private var requests: [Key: String] = [:]
     private var topics: [WAMPID: String] = [:]
@@ -68,14 +70,16 @@ package struct MessageNames: Sendable {
     }
 
     private mutating func note(_ kind: WAMPRequestKind, _ request: WAMPID, _ name: String?, leaving id: WAMPID? = nil) {
-        guard let name, requests.count < Self.capacity else { return }
+        guard let name else { return }
+        if requests.count >= Self.capacity { (requests, leaving) = ([:], [:]) }
         requests[Key(kind: kind, request: request)] = name
         leaving[Key(kind: kind, request: request)] = id
     }
 
     /// What was asked for under a name stands, and is called by an id from now on.
     private mutating func take(_ key: Key, as id: WAMPID, of names: WritableKeyPath<MessageNames, [WAMPID: String]>) {
-        guard let name = requests.removeValue(forKey: key), self[keyPath: names].count < Self.capacity else { return }
+        guard let name = requests.removeValue(forKey: key) else { return }
+        if self[keyPath: names].count >= Self.capacity { self[keyPath: names] = [:] }
         self[keyPath: names][id] = name
     }
 

@@ -22,7 +22,7 @@ extension RouterMachine {
     ) {
         let connection = participant.connection
         var breach: String?
-        // A call may be more input of one that was counted.
+        // A call is counted later: it may continue one that was counted already.
         let counted: WAMPID? = if case .call = message { nil } else { message.countedRequest }
         if let counted, let breach = count(counted, of: connection) { return violate(connection, breach, at: now, into: &effects) }
         switch message {

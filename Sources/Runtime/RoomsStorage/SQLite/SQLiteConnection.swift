@@ -25,7 +25,7 @@ package final class SQLiteConnection {
 
     /// Lets others read while it writes, and has every commit wait for the disk; on Apple's systems that takes more than fsync.
     package func writeAhead() throws(SQLiteFailure) {
-        try run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+        try run("PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
     }
 
     /// Whether no transaction is open.
@@ -74,7 +74,8 @@ package final class SQLiteConnection {
 
 /// A prepared statement, and the row at which it stands.
 ///
-/// It is prepared once, for what a hub's log costs is the time per row. What takes any values is compiled where it is called.
+/// It is prepared once, for what a hub's log costs is the time per row. The generic functions are inlinable, so they are specialized where they
+/// are called.
 @usableFromInline package final class SQLiteStatement {
     fileprivate let handle: OpaquePointer
     private let connection: SQLiteConnection
@@ -93,30 +94,37 @@ package final class SQLiteConnection {
 
     /// Runs it to its end; it gives no rows.
     @inlinable package func run<each Value: SQLiteValue>(_ values: repeat each Value) throws(SQLiteFailure) {
-        bind(repeat each values)
+        try bind(repeat each values)
         defer { reset() }
         while try step() {}
     }
 
     /// The same, with bytes behind the values, which are bound where they lie.
     @inlinable package func run<each Value: SQLiteValue>(_ values: repeat each Value, bytes: [UInt8]) throws(SQLiteFailure) {
-        try run(bytes, at: bind(repeat each values) + 1)
+        try run(bytes, at: try bind(repeat each values) + 1)
     }
 
     @usableFromInline func run(_ bytes: [UInt8], at place: Int32) throws(SQLiteFailure) {
-        defer { reset() }
-        let code = bytes.withUnsafeBytes { buffer in
-            sqlite3_bind_blob(handle, place, buffer.baseAddress, Int32(buffer.count), nil)
-            return sqlite3_step(handle)
+        defer {
+            reset()
+            // The bytes are gone when this returns.
+            sqlite3_bind_null(handle, place)
         }
-        guard code == SQLITE_DONE else { throw SQLiteFailure(of: connection.handle) }
+        let code = bytes.withUnsafeBytes { buffer in
+            // A pointer to nothing would be NULL.
+            let bound =
+                buffer.isEmpty
+                ? sqlite3_bind_zeroblob(handle, place, 0) : sqlite3_bind_blob(handle, place, buffer.baseAddress, Int32(buffer.count), nil)
+            return bound == SQLITE_OK ? sqlite3_step(handle) : bound
+        }
+        guard code == SQLITE_DONE else { throw failure }
     }
 
     /// Goes from row to row, until the body wants no more.
     @inlinable package func read<each Value: SQLiteValue>(
         _ values: repeat each Value, while body: (SQLiteStatement) throws(SQLiteFailure) -> Bool
     ) throws(SQLiteFailure) {
-        bind(repeat each values)
+        try bind(repeat each values)
         defer { reset() }
         while try step(), try body(self) {}
     }
@@ -147,14 +155,17 @@ package final class SQLiteConnection {
 
     /// The place of the last value.
     @discardableResult
-    @inlinable func bind<each Value: SQLiteValue>(_ values: repeat each Value) -> Int32 {
+    @inlinable func bind<each Value: SQLiteValue>(_ values: repeat each Value) throws(SQLiteFailure) -> Int32 {
         var place: Int32 = 0
         for value in repeat each values {
             place += 1
-            value.bind(to: self, at: place)
+            // It runs already, or there is no memory.
+            guard value.bind(to: self, at: place) == 0 else { throw failure }
         }
         return place
     }
+
+    @usableFromInline var failure: SQLiteFailure { SQLiteFailure(of: connection.handle) }
 
     @usableFromInline func reset() { sqlite3_reset(handle) }
 
@@ -162,7 +173,7 @@ package final class SQLiteConnection {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: true
         case SQLITE_DONE: false
-        default: throw SQLiteFailure(of: connection.handle)
+        default: throw failure
         }
     }
 
@@ -189,31 +200,32 @@ package final class SQLiteConnection {
 
 /// What a statement takes in place of a question mark.
 @usableFromInline package protocol SQLiteValue {
-    func bind(to statement: SQLiteStatement, at place: Int32)
+    /// Returns SQLite's code: 0 if it was taken.
+    func bind(to statement: SQLiteStatement, at place: Int32) -> Int32
 }
 
 extension Int64: SQLiteValue {
-    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) {
+    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) -> Int32 {
         sqlite3_bind_int64(statement.handle, place, self)
     }
 }
 
 extension String: SQLiteValue {
-    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) {
+    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) -> Int32 {
         sqlite3_bind_text(statement.handle, place, self, Int32(utf8.count), SQLiteStatement.copied)
     }
 }
 
 extension [UInt8]: SQLiteValue {
-    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) {
+    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) -> Int32 {
         // A pointer to nothing would be NULL.
-        if isEmpty { return _ = sqlite3_bind_zeroblob(statement.handle, place, 0) }
-        withUnsafeBytes { _ = sqlite3_bind_blob(statement.handle, place, $0.baseAddress, Int32($0.count), SQLiteStatement.copied) }
+        if isEmpty { return sqlite3_bind_zeroblob(statement.handle, place, 0) }
+        return withUnsafeBytes { sqlite3_bind_blob(statement.handle, place, $0.baseAddress, Int32($0.count), SQLiteStatement.copied) }
     }
 }
 
 extension Optional: SQLiteValue where Wrapped: SQLiteValue {
-    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) {
+    @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) -> Int32 {
         if let self { self.bind(to: statement, at: place) } else { sqlite3_bind_null(statement.handle, place) }
     }
 }

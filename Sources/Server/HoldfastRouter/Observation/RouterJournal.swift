@@ -6,7 +6,7 @@ struct RouterJournal: Sendable {
     private let logger: Logger
     /// Looking at each message costs more than carrying it.
     private let isTracing: Bool
-    /// What the numbers in each client's messages stand for, as the client would learn it.
+    /// What the numbers in each client's messages stand for, learned from its messages; from its hello until it is gone.
     private var names: [RouterConnection: MessageNames] = [:]
 
     init(_ logger: Logger) { (self.logger, isTracing) = (logger, logger.logLevel <= .trace) }
@@ -14,13 +14,14 @@ struct RouterJournal: Sendable {
     mutating func received(_ message: WAMPMessage, from connection: RouterConnection) {
         guard isTracing else { return }
         logger.trace("\(connection.label) ← \(words(message, connection))")
-        names[connection, default: MessageNames()].noteSent(message)
+        if case .hello = message { names[connection] = MessageNames() }
+        names[connection]?.noteSent(message)
     }
 
     mutating func sent(_ message: WAMPMessage, to connection: RouterConnection) {
         guard isTracing else { return }
         logger.trace("\(connection.label) → \(words(message, connection))")
-        names[connection, default: MessageNames()].noteReceived(message)
+        names[connection]?.noteReceived(message)
     }
 
     func sent(_ message: WAMPMessage, to members: [RouterConnection]) {
