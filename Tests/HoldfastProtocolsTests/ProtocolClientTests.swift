@@ -43,6 +43,7 @@ import WebSocketCore
         for text in ["rest", "-1"] { try await peer.send(.text(text)) }
         _ = try await answer
         peer.cut()
+        for await state in client.states { if case .waiting = state { break } }
         await pause()
         // The socket has heard nothing of the pause: the connection is ended before anything is said over it.
         let early = try #require(await server.nextAttempt()).accept()
