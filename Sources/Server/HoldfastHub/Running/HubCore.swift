@@ -197,9 +197,3 @@ public struct PublishingRefusal: Error, Hashable, Sendable, CustomStringConverti
     /// For people.
     public var description: String { "not stored (\(refusal.code)): \(refusal.text)" }
 }
-
-/// What the wall clock says.
-enum HubCalendar {
-    /// In milliseconds since 1970 UTC.
-    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
-}
