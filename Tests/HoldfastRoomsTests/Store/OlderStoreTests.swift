@@ -5,12 +5,12 @@ import RoomCore
 import RoomsStorage
 import Testing
 
-/// What earlier versions left, which had GRDB for SQLite.
+/// What earlier versions left, which had GRDB for SQLite and the same tables.
 struct OlderStoreTests {
     private let room = StoreSample.room
     private let device = DeviceID("0123456789abcdef0123456789abcdef")!
 
-    /// The tables as they were made then, each statement as GRDB left it in the file, and one that its migrator keeps.
+    /// The tables as they were made then, and one of somebody else, which is left alone.
     private static let tables = """
         CREATE TABLE store (id INTEGER PRIMARY KEY CHECK (id = 1), device BLOB NOT NULL);
         CREATE TABLE rooms (
@@ -21,8 +21,8 @@ struct OlderStoreTests {
             room INTEGER NOT NULL, cseq INTEGER NOT NULL, message BLOB NOT NULL, sent INTEGER NOT NULL, type TEXT, kind TEXT,
             about INTEGER, isBinary INTEGER NOT NULL, payload BLOB NOT NULL, state INTEGER NOT NULL, code INTEGER NOT NULL,
             reason TEXT NOT NULL, PRIMARY KEY (room, cseq)) WITHOUT ROWID;
-        CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
-        INSERT INTO grdb_migrations VALUES ('first');
+        CREATE TABLE other (identifier TEXT NOT NULL PRIMARY KEY);
+        INSERT INTO other VALUES ('first');
         PRAGMA application_id = 1214661484;
         PRAGMA user_version = 2;
         """
@@ -58,7 +58,7 @@ struct OlderStoreTests {
     }
 
     @Test(arguments: [false, true])
-    func `a store that GRDB wrote is opened as it is, and loses nothing`(isInJournal: Bool) async throws {
+    func `a store with the tables of earlier versions is opened as it is, and loses nothing`(isInJournal: Bool) async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -81,7 +81,7 @@ struct OlderStoreTests {
             try await store.commit([.queue(StoreSample.row(5)), .append(room, epoch: 9, StoreSample.entries(4...4))])
             try store.close()
         }
-        #expect(try writer.text("SELECT identifier FROM grdb_migrations") == "first")
+        #expect(try writer.text("SELECT identifier FROM other") == "first")
         let store = try SQLiteRoomStore(path: path)
         #expect(try await store.device() == device)
         #expect(try await store.room(room).outbox == outbox() + [StoreSample.row(5)])
