@@ -3,12 +3,8 @@
 SHELL := /bin/bash
 BIN := .build/debug
 FUZZ_SECONDS ?= 60
-# Suites that take long and seldom fail. TURN=0, 1 or 2 takes one line of them: .ci/run has another turn each day.
-TURN_0 := mutants-rooms
-TURN_1 := fuzz-short traits-share
-TURN_2 := bench-quick footprint-share
-# What .ci/run has run beside the others, for one suite alone does not keep two cores busy.
-BESIDE := $(if $(TURN),$(TURN_$(TURN)),$(TURN_0) $(TURN_1) $(TURN_2)) tool conformance-share interop-wamp
+# What `make test` runs, two at a time, the longest first.
+QUICK := unit tool chaos-share interop-wamp doctor conformance-share quotes board survive-share tls proxies codecs http2 interop network
 # need PACKAGE…: installs Debian packages that are missing. A Mac has in its SDK what the build needs.
 ifeq ($(shell uname -s),Darwin)
 NEED := true
@@ -19,15 +15,13 @@ TALLY := scripts/tally
 # A fresh clone takes the versions that are pinned, and not the newest that the manifest allows.
 PINNED = [ -e Package.resolved ] || $(MAKE) --no-print-directory pins
 
-.PHONY: help demo install docs build pins sbom test beside unit simulate mutants mutants-rooms board tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick footprint footprint-share traits traits-share bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
-# Two goals at once would only wait for each other's build.
-.NOTPARALLEL:
+.PHONY: help demo install docs build pins sbom test test-all unit simulate mutants mutants-rooms mutants-kernel mutants-wamp mutants-hub mutants-store board tool network fuzz-short conformance-share interop interop-wamp codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick footprint footprint-share traits traits-share bench-quotes bench-hub bench-wamp fuzz soak conformance sanitize clean
 
 help:
 	@echo "make GOAL, where GOAL is one of"
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
 
-demo: ## Two people in a room: their link is cut, the hub killed with -9 (builds the tool first; then under 20 s)
+demo: ## Show two people in a room: their link is cut, their hub killed with -9 (builds the tool first; then under 20 s)
 	@$(NEED)
 	@$(PINNED)
 	swift run holdfast demo
@@ -36,7 +30,7 @@ PREFIX ?= /usr/local
 # Swift marks what is public as in use. In a program nobody else can use it: with these flags the linker leaves out what the program does not.
 FRONTEND := -Xswiftc -Xfrontend -Xswiftc
 RELEASE := -c release --scratch-path .build/lean $(FRONTEND) -function-sections $(FRONTEND) -internalize-at-link
-install: ## The tool, stripped, into PREFIX/bin (PREFIX=/usr/local; a release build first)
+install: ## Install the tool, stripped, into PREFIX/bin (PREFIX=/usr/local; a release build first)
 	@$(NEED) binutils
 	@$(PINNED)
 	swift build $(RELEASE) --product holdfast
@@ -45,61 +39,69 @@ install: ## The tool, stripped, into PREFIX/bin (PREFIX=/usr/local; a release bu
 	@strip "$(DESTDIR)$(PREFIX)/bin/holdfast"
 	@echo "installed $(DESTDIR)$(PREFIX)/bin/holdfast, $$(du -m "$(DESTDIR)$(PREFIX)/bin/holdfast" | cut -f1) MB"
 
-test: unit network interop codecs tls proxies doctor http2 quotes rooms-browser crash-points board survive-share abuse chaos-share $(BESIDE) ## All tests: unit, simulation, bugs put in, tool, network, fuzz, Autobahn (with a share of its slow cases), real peers, proxies, diagnoses, the pages, crashes, bad links, cost
+# Runs suites two at a time, because one alone does not keep two cores busy. They use the existing build: SwiftPM needs minutes to find that nothing has changed.
+SUITES := $(MAKE) --no-print-directory -j2 --output-sync=target --keep-going --old-file=build
 
-beside: $(BESIDE)
+test: build ## Run all unit tests, simulations, the tool, quick cases of Autobahn, and a round with each real peer (MORE="GOAL…" adds goals)
+	@$(SUITES) $(QUICK) $(MORE)
 
-lint: build ## Format, purity of Core, documentation, dependencies and their pins, snippets, API of iOS 17 and macOS 14
+test-all: build ## Run these and all slow suites (scripts/suites.txt): mutants, fuzzing, attacks, crashes, the pages in Chromium, cost
+	@$(SUITES) $(shell scripts/suites.py all) $(QUICK)
+
+lint: build ## Check format, purity of Core, documentation, dependencies and their pins, snippets, API of iOS 17 and macOS 14
 	@$(NEED) python3 binutils
 	@scripts/lint/all.sh
 
-docs: build ## The documentation of all products as one static site in reports/site (HOSTING_BASE=/path if it will not lie at its host's root)
+docs: build ## Build the documentation of all products as one static site in reports/site (HOSTING_BASE=/path if it is not at its host's root)
 	@$(NEED) python3
 	@HOSTING_BASE="$(HOSTING_BASE)" scripts/lint/docs.sh
 	@scripts/lint/site.sh
 	@echo "To read it: python3 -m http.server --bind 127.0.0.1 --directory reports/site"
 
-build: ## Everything in debug, tests and snippets included
+build: ## Build everything in debug, including tests and snippets
 	@$(NEED)
 	@$(PINNED)
 	@$(TALLY) stage build swift build --build-tests
 
-pins: ## Have SwiftPM take the versions in scripts/pins.json: then what is built is what was tested
+pins: ## Make SwiftPM use the versions in scripts/pins.json, so that the build uses the tested versions
 	@$(NEED) python3
 	@scripts/pins.py resolve
 
-sbom: build ## What the tool and its hub consist of, with versions and licences, as CycloneDX: into reports/holdfast.cdx.json
+sbom: build ## List the components of the tool and its hub, with versions and licences, as CycloneDX, in reports/holdfast.cdx.json
 	@$(NEED) python3 binutils
 	@mkdir -p reports
 	@scripts/sbom.py > reports/holdfast.cdx.json
 	@echo "reports/holdfast.cdx.json: $$(grep -c '"bom-ref"' reports/holdfast.cdx.json) components"
 
-unit: build ## Unit tests, with the fuzz corpus replayed
+unit: build ## Run the unit tests, with a replay of the fuzz corpus
 	@$(TALLY) suite unit swift test --skip-build --disable-xctest --no-parallel
 
-simulate: build ## Sessions (RUNS=n, 200), rooms (10,000) and WAMP (200) in hostile worlds; SEED=n lives through one alone, told step by step
+simulate: build ## Simulate sessions (RUNS=n, 200), rooms (10,000) and WAMP (200) in bad conditions; SEED=n runs one alone and prints every step
 	@SEED="$(SEED)" RUNS="$(RUNS)" swift test --skip-build --disable-xctest --filter SessionSimulationTests
 	@SEED="$(SEED)" RUNS="$(or $(RUNS),10000)" swift test --skip-build --disable-xctest --filter RoomsSimulationTests
 	@SEED="$(SEED)" RUNS="$(or $(RUNS),200)" swift test --skip-build --disable-xctest --filter WAMPSimulationTests
 
-mutants: mutants-rooms ## Bugs put into the rules of sessions, rooms and WAMP, and into the hub's store, one by one: the tests have to see each of them (half an hour)
+mutants: mutants-rooms mutants-kernel mutants-wamp mutants-hub mutants-store ## Put bugs into the rules, and into the hub's store, one by one: the tests must detect each (an hour)
+
+mutants-kernel:
 	@$(NEED)
-	@$(TALLY) suite mutants scripts/mutants/run.sh session
+	@$(TALLY) suite mutants-session scripts/mutants/run.sh session
 	@$(TALLY) suite mutants-stream scripts/mutants/run.sh stream
 	@$(TALLY) suite mutants-protocol scripts/mutants/run.sh protocol
-	@$(TALLY) suite mutants-wamp scripts/mutants/run.sh wamp
-	@$(TALLY) suite mutants-hub scripts/mutants/run.sh hub
-	@$(TALLY) suite mutants-store scripts/mutants/run.sh store
+
+mutants-wamp mutants-hub mutants-store: mutants-%:
+	@$(NEED)
+	@$(TALLY) suite $@ scripts/mutants/run.sh $*
 
 mutants-rooms:
 	@$(NEED)
 	@$(TALLY) suite mutants-rooms scripts/mutants/rooms/run.sh
 
-tool: build ## The command-line tool, run as people and scripts run it
+tool: build ## Test the command-line tool as people and scripts run it
 	@$(NEED) python3 openssl
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite tool scripts/test-tool.sh
 
-network: build ## Interfaces that come and go, in a network namespace of its own (Linux, as root)
+network: build ## Test interfaces that come and go, in a separate network namespace (Linux, as root)
 	@$(NEED) iproute2 util-linux
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite network scripts/test-network.sh
 
@@ -111,59 +113,59 @@ fuzz-short:
 conformance-share: build
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite conformance Conformance/run.sh share
 
-interop: build ## Node ws, Python websockets, websocketd, nginx with TLS and Chromium
+interop: build ## Test with Node ws, Python websockets, websocketd, nginx with TLS and Chromium
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop Interop/run.sh
 
-interop-wamp: build ## WAMP beside Crossbar, autobahn-python and xconn: every method, both directions, routers killed with -9
+interop-wamp: build ## Test WAMP with Crossbar, autobahn-python and xconn: every method, both directions, routers killed with -9
 	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop-wamp Interop/wamp/run.sh
 
-codecs: build ## MessagePack, CBOR, JSON and the frames of rooms beside Python's, in both directions
+codecs: build ## Compare MessagePack, CBOR, JSON and the frames of rooms with Python's, in both directions
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite codecs Interop/codecs/run.sh
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite room-frames Interop/rooms/frames.sh
 
-tls: build ## TLS of nginx, Python and Go: versions, chains, names, dates, pins and client certificates, good and bad
+tls: build ## Test TLS with nginx, Python and Go: versions, chains, names, dates, pins and client certificates, good and bad
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite tls Interop/tls/run.sh
 
-proxies: build ## Through tinyproxy, squid, microsocks and dante; past nginx with a password and with cookies
+proxies: build ## Test through tinyproxy, squid, microsocks and dante, and nginx with a password and with cookies
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite proxies Interop/proxies/run.sh
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite guards Interop/guards/run.sh
 
-doctor: build ## `holdfast doctor` examines real servers, broken ones, and places where there is none
+doctor: build ## Let `holdfast doctor` examine real servers, broken ones, and addresses without a server
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite doctor Interop/doctor/run.sh
 
-http2: build ## WebSockets over HTTP/2 with hypercorn, HAProxy and Chromium
+http2: build ## Test WebSockets over HTTP/2 with hypercorn, HAProxy and Chromium
 	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite http2 Interop/http2/run.sh
 
-quotes: build ## The page of `holdfast serve quotes` in Chromium: frames per second, filters, cuts, restarts, gaps; screenshots in reports/
+quotes: build ## Test the page of `holdfast serve quotes` in Chromium: frames per second, filters, cuts, restarts, gaps; screenshots in reports/
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite quotes Interop/quotes/run.sh
 
-crash-points: build ## The stores of rooms: processes that die at every point of the failure table, full disks, read-only disks (as root)
+crash-points: build ## Test the stores of rooms: processes that die at every point of the failure table, full disks, read-only disks (as root)
 	@$(NEED) util-linux
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite crash-points Interop/rooms/crash.sh
 
-rooms-browser: build ## The page of `holdfast serve hub` in Chromium: reloads, networks that go, hubs killed with -9; screenshots in reports/
+rooms-browser: build ## Test the page of `holdfast serve hub` in Chromium: reloads, lost networks, hubs killed with -9; screenshots in reports/
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite rooms-browser Interop/rooms/browser.sh
 
-abuse: build ## Bad input to a live hub and a live router: mutated frames, forged numbers, tokens, floods, readers that do not read
+abuse: build ## Send bad input to a live hub and a live router: mutated frames, forged numbers, tokens, floods, readers that do not read
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite abuse Interop/rooms/abuse.sh
 	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite abuse-wamp Interop/wamp/abuse.sh
 
 chaos-share: build
 	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite chaos Interop/rooms/chaos.sh share
 
-chaos: build ## Hub and clients killed with -9 dozens of times, links cut, disks full: a checker judges the histories (minutes)
+chaos: build ## Kill hub and clients with -9 dozens of times, cut links, fill disks: a checker judges the histories (minutes)
 	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite chaos Interop/rooms/chaos.sh
 
-board: build ## The sample of "Your own protocol": 4,000 posts to a board in Python that cuts 1,000 connections
+board: build ## Run the sample of "Your own protocol": 4,000 posts to a board in Python that cuts 1,000 connections
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite board Interop/board/run.sh
 
 survive-share: build
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh share
 
-survive: build ## 1,000 cuts against real servers, which are also killed and frozen; 10,000 connections opened and closed (minutes)
+survive: build ## Cut 1,000 connections to real servers, which are also killed and frozen; open and close 10,000 connections (minutes)
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh
 
-conformance: ## Autobahn, all 517 cases in both roles, in the clear and over TLS, with a release build (about 40 minutes)
+conformance: ## Run Autobahn, all 517 cases in both roles, in the clear and over TLS, with a release build (about 40 minutes)
 	@$(TALLY) suite conformance Conformance/run.sh all
 
 fuzz: ## Fuzz for FUZZ_SECONDS (60) on each target
@@ -171,47 +173,47 @@ fuzz: ## Fuzz for FUZZ_SECONDS (60) on each target
 	@$(PINNED)
 	@$(TALLY) suite fuzz Fuzz/run.sh $(FUZZ_SECONDS)
 
-soak: ## What takes long: ten minutes of fuzzing on each target, and all of Autobahn
+soak: ## Run the long tests: ten minutes of fuzzing on each target, and all of Autobahn
 	@$(MAKE) fuzz FUZZ_SECONDS=600
 	@$(MAKE) conformance
 
-sanitize: ## Unit tests under Thread Sanitizer and under Address Sanitizer
+sanitize: ## Run the unit tests under Thread Sanitizer and under Address Sanitizer
 	@$(NEED)
 	@$(PINNED)
 	@$(TALLY) suite sanitize Fuzz/sanitize.sh
 
-bench-quick: ## Instructions and allocations per message, beside Benchmarks/thresholds.json (builds a small program first)
+bench-quick: ## Compare instructions and allocations per message with Benchmarks/thresholds.json (builds a small program first)
 	@$(TALLY) suite bench-quick Benchmarks/quick.sh
 
-footprint: ## What an app that takes Holdfast fetches, builds and ships, with and without SwiftNIO, beside bare SwiftNIO and C, of the last commit (LEAN=1: without what the programs do not use)
+footprint: ## Measure what an app with Holdfast fetches, builds and ships, with and without SwiftNIO, compared with bare SwiftNIO and C, for the last commit (LEAN=1: without unused code)
 	@$(TALLY) suite footprint Benchmarks/footprint/run.sh $(if $(LEAN),--lean)
 
 footprint-share:
 	@$(TALLY) suite footprint Benchmarks/footprint/run.sh --share
 
-traits: ## The client without SwiftNIO, tested in memory; every library built with only its own trait
+traits: ## Test the client without SwiftNIO, in memory; build every library with only its own trait
 	@$(TALLY) suite traits scripts/traits.sh
 
 traits-share:
 	@$(TALLY) suite traits scripts/traits.sh share
 
-bench: ## Measure beside all peers; ROW=text runs the rows with it in their name, CHART=docs renews the chart in docs/
+bench: ## Benchmark with all peers; ROW=text runs the rows with this text in their name, CHART=docs renews the chart in docs/
 	@ROW="$(ROW)" CHART="$(CHART)" Benchmarks/run.sh
 
-bench-codecs: ## What encoding and decoding cost beside Foundation and Python (a release build first)
+bench-codecs: ## Compare the cost of encoding and decoding with Foundation and Python (a release build first)
 	@Benchmarks/codecs/run.sh
 
-bench-quotes: ## One feed of quotes read by our client, Node and Python: cost per tick, and a consumer that is slow (builds a release first)
+bench-quotes: ## Compare our client, Node and Python on one feed of quotes: cost per tick, and a slow consumer (a release build first)
 	@Benchmarks/quotes/run.sh
 
-bench-hub: ## The hub beside Mosquitto and python-socketio: stored messages, fan-out, latency, memory (builds a release first)
+bench-hub: ## Compare the hub with Mosquitto and python-socketio: stored messages, fan-out, latency, memory (a release build first)
 	@Benchmarks/hub/run.sh
 
-bench-wamp: ## WAMP: our router and client beside Crossbar and autobahn-python, each with each (builds a release first)
+bench-wamp: ## Compare our WAMP router and client with Crossbar and autobahn-python, in all combinations (a release build first)
 	@Benchmarks/wamp/run.sh
 
 format: ## Format all Swift sources in place
 	scripts/lint/format.sh --fix
 
-clean: ## Remove what was built and reported
+clean: ## Remove build products and reports
 	rm -rf .build reports
